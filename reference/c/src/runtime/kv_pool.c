@@ -157,26 +157,26 @@ static int compute_sizes(tl_kv_pool *pool, size_t *storage_bytes) {
     return mul(storage_bytes, cfg->n_blocks);
 }
 
-static int alloc_array(void **out, size_t n, size_t item_bytes, size_t align) {
-    size_t bytes = item_bytes;
-    *out = mul(&bytes, n) ? tl_alloc(bytes, align) : NULL;
-    return *out != NULL;
+static void *alloc_array(size_t n, size_t item_bytes, size_t align) {
+    return mul(&n, item_bytes) ? tl_alloc(n, align) : NULL;
+}
+
+static int count_buckets(tl_kv_pool *pool) {
+    pool->n_buckets = 1;
+    while (pool->n_buckets < pool->cfg.n_blocks)
+        if (!mul(&pool->n_buckets, 2)) return 0;
+    return 1;
 }
 
 /* On failure some of the three may be held; tl_kv_pool_destroy frees them. */
 static int alloc_parts(tl_kv_pool *pool) {
     size_t storage_bytes;
-    pool->n_buckets = 1;
-    while (pool->n_buckets < pool->cfg.n_blocks) {
-        if (!mul(&pool->n_buckets, 2)) return 0;
-    }
-    if (!compute_sizes(pool, &storage_bytes)) return 0;
-    void *blocks = NULL, *buckets = NULL;
-    int ok = alloc_array(&blocks, pool->cfg.n_blocks, sizeof(block), _Alignof(block)) &&
-             alloc_array(&buckets, pool->n_buckets, sizeof(uint32_t), _Alignof(uint32_t));
-    pool->blocks = blocks;
-    pool->buckets = buckets;
-    if (ok) pool->storage = tl_alloc(storage_bytes, STORAGE_ALIGN);
+    if (!compute_sizes(pool, &storage_bytes) || !count_buckets(pool)) return 0;
+    pool->blocks = alloc_array(pool->cfg.n_blocks, sizeof(block), _Alignof(block));
+    if (!pool->blocks) return 0;
+    pool->buckets = alloc_array(pool->n_buckets, sizeof(uint32_t), _Alignof(uint32_t));
+    if (!pool->buckets) return 0;
+    pool->storage = tl_alloc(storage_bytes, STORAGE_ALIGN);
     return pool->storage != NULL;
 }
 
