@@ -1,0 +1,57 @@
+/* The child: takes its limits, opens the units, runs one test. All code of a student runs in here. */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "supervisor.h"
+
+/* Present in a build with a leak detector; writes to the sanitizer's own log. */
+extern int __lsan_do_recoverable_leak_check(void) __attribute__((weak));
+
+static void limit(int resource, rlim_t soft, rlim_t hard) {
+    struct rlimit now;
+    if (getrlimit(resource, &now) != 0) return;
+    if (now.rlim_max != RLIM_INFINITY && hard > now.rlim_max) hard = now.rlim_max;
+    if (soft > hard) soft = hard;
+    setrlimit(resource, &(struct rlimit){soft, hard});
+}
+
+static void take_limits(const struct limits *l) {
+    rlim_t seconds = (rlim_t)(l->wall_ms / 1000 + 1);
+    limit(RLIMIT_CPU, seconds * 4, seconds * 4 + 1); /* a pool's threads add up their CPU time */
+    limit(RLIMIT_CORE, 0, 0);
+    limit(RLIMIT_FSIZE, (rlim_t)l->file_mb << 20, (rlim_t)l->file_mb << 20);
+    limit(RLIMIT_STACK, 8u << 20, 8u << 20);
+}
+
+static void fail(const char *what, const char *why) {
+    fprintf(stderr, "ol: %s: %s\n", what, why);
+    fflush(stderr);
+    _exit(97);
+}
+
+static void open_units(const struct request *q) {
+    for (int k = 0; k < q->n_objects; k++) {
+        void *unit = dlopen(q->object[k], RTLD_NOW | RTLD_GLOBAL);
+        if (!unit) fail("cannot open a unit", dlerror());
+        int *selector = q->mutant ? dlsym(unit, "ol_mutant") : NULL;
+        if (selector) *selector = q->mutant;
+    }
+}
+
+_Noreturn void child_main(const struct ol_suite *suite, const struct request *q, int stream) {
+    prctl(PR_SET_PDEATHSIG, 9);
+    setsid();
+    take_limits(&q->limits);
+    open_units(q);
+    suite->run(q->test, &(struct ol_context){q->seed, stream, q->fixtures});
+    fflush(NULL);
+    if (__lsan_do_recoverable_leak_check) __lsan_do_recoverable_leak_check();
+    suite->finish();
+    _exit(0); /* no destructor or atexit handler of a unit has a say after the end */
+}

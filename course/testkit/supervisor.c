@@ -1,0 +1,164 @@
+/* The supervisor: holds a suite and no student code. It reads requests from its input, forks a child
+ * for each, and writes what came of it to its output. `ol` starts it; so can a person:
+ *
+ *     supervisor --list SUITE
+ *     supervisor SUITE LOG_PREFIX [FIXTURES] < requests > results
+ *
+ * A request is one line:  NUMBER WALL_MS RSS_MB SEED MUTANT TEST OBJECT...
+ * Objects are paths relative to the working directory, without white space. A result is a frame, little
+ * endian: u32 length of the rest, u32 number, u8 ending, i32 code, u64 wall in us, u64 peak in KiB, then
+ * four byte strings, each u32 length and bytes: stream, stdout, stderr, sanitizer reports; then u64 bytes
+ * dropped from stdout and stderr. */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "supervisor.h"
+
+enum { STREAM_CAP = 64 << 20, OUTPUT_CAP = 32 << 10, REPORT_CAP = 256 << 10 };
+
+static _Noreturn void fault(const char *what, const char *why) {
+    fprintf(stderr, "supervisor: %s: %s\n", what, why);
+    exit(70);
+}
+
+static void send(const void *bytes, size_t n) {
+    if (n && fwrite(bytes, 1, n, stdout) != n) fault("cannot write a result", strerror(errno));
+}
+
+static void send_string(const void *bytes, size_t n) {
+    send(&(uint32_t){(uint32_t)n}, 4);
+    send(bytes, n);
+}
+
+/* The sanitizers write to PREFIX.<tool>.<pid>; what is there counts whatever the exit status says. */
+static size_t take_reports(const char *prefix, pid_t pid, unsigned char *into) {
+    static const char *const tool[] = {"asan", "ubsan", "tsan"};
+    size_t n = 0;
+    for (int k = 0; k < 3; k++) {
+        char path[4096];
+        snprintf(path, sizeof path, "%s.%s.%d", prefix, tool[k], (int)pid);
+        FILE *f = fopen(path, "rb");
+        if (!f) continue;
+        n += fread(into + n, 1, REPORT_CAP - n, f);
+        fclose(f);
+        unlink(path);
+    }
+    return n;
+}
+
+static void send_outcome(const struct request *q, const struct outcome *o, const char *log_prefix) {
+    static unsigned char report[REPORT_CAP];
+    size_t n_report = o->pid > 0 ? take_reports(log_prefix, o->pid, report) : 0;
+    const struct capture *blob[] = {&o->stream, &o->out, &o->err};
+    uint32_t length = 4 + 1 + 4 + 8 + 8 + 4 * 4 + 8;
+    length += (uint32_t)(o->stream.n + o->out.n + o->err.n + n_report);
+    send(&length, 4);
+    send(&q->number, 4);
+    send(&(uint8_t){(uint8_t)o->ending}, 1);
+    send(&(int32_t){o->code}, 4);
+    send(&o->wall_us, 8);
+    send(&o->peak_kb, 8);
+    for (int k = 0; k < 3; k++) send_string(blob[k]->at, blob[k]->n);
+    send_string(report, n_report);
+    send(&(uint64_t){o->out.dropped + o->err.dropped}, 8);
+    if (fflush(stdout) != 0) fault("cannot write a result", strerror(errno));
+}
+
+static void make_pipe(int end[2]) {
+    if (pipe2(end, O_CLOEXEC) != 0) fault("cannot make a pipe", strerror(errno));
+    fcntl(end[0], F_SETFL, O_NONBLOCK);
+}
+
+static void run(const struct ol_suite *suite, const struct request *q, struct outcome *o) {
+    int stream[2], out[2], err[2];
+    make_pipe(stream);
+    make_pipe(out);
+    make_pipe(err);
+    pid_t pid = fork();
+    if (pid < 0) fault("cannot fork", strerror(errno));
+    if (pid == 0) {
+        int null = open("/dev/null", O_RDONLY);
+        dup2(null, 0);
+        dup2(out[1], 1);
+        dup2(err[1], 2);
+        for (int fd = 3; fd < 64; fd++)
+            if (fd != stream[1]) close(fd);
+        child_main(suite, q, stream[1]);
+    }
+    close(stream[1]);
+    close(out[1]);
+    close(err[1]);
+    o->stream = (struct capture){.fd = stream[0], .cap = STREAM_CAP, .whole = 1};
+    o->out = (struct capture){.fd = out[0], .cap = OUTPUT_CAP};
+    o->err = (struct capture){.fd = err[0], .cap = OUTPUT_CAP};
+    watch(pid, q, o);
+}
+
+static int find(const struct ol_suite *suite, const char *name) {
+    for (int k = 0; k < suite->count(); k++)
+        if (strcmp(suite->name(k), name) == 0) return k;
+    return -1;
+}
+
+static struct request parse(char *line, const struct ol_suite *suite, const char *fixtures) {
+    struct request q = {.fixtures = fixtures, .limits.file_mb = 64};
+    char *field[6], *rest = line;
+    for (int k = 0; k < 6; k++)
+        if (!(field[k] = strsep(&rest, " \n"))) fault("a request is cut short", line);
+    q.number = (uint32_t)strtoul(field[0], NULL, 10);
+    q.limits.wall_ms = strtol(field[1], NULL, 10);
+    q.limits.rss_mb = strtol(field[2], NULL, 10);
+    q.seed = strtoull(field[3], NULL, 10);
+    q.mutant = (int)strtol(field[4], NULL, 10);
+    q.test = find(suite, field[5]);
+    for (char *object; (object = strsep(&rest, " \n"));)
+        if (*object) {
+            if (q.n_objects == MAX_OBJECTS) fault("too many objects in a request", field[5]);
+            q.object[q.n_objects++] = object;
+        }
+    return q;
+}
+
+static const struct ol_suite *open_suite(const char *path) {
+    /* Lazy: the unit's functions are bound in a child, after the unit was opened there. Global and
+     * first: a function that a test defines itself stands before the unit's and its dependencies'. */
+    void *so = dlopen(path, RTLD_LAZY | RTLD_GLOBAL);
+    if (!so) fault("cannot open the suite", dlerror());
+    const struct ol_suite *suite = dlsym(so, OL_SUITE_SYMBOL);
+    if (!suite) fault("not a suite", path);
+    return suite;
+}
+
+int main(int argc, char **argv) {
+    if (argc == 3 && strcmp(argv[1], "--list") == 0) {
+        const struct ol_suite *suite = open_suite(argv[2]);
+        for (int k = 0; k < suite->count(); k++) puts(suite->name(k));
+        return 0;
+    }
+    if (argc < 3) fault("usage", "supervisor --list SUITE | supervisor SUITE LOG_PREFIX [FIXTURES]");
+    const struct ol_suite *suite = open_suite(argv[1]);
+    signal(SIGPIPE, SIG_IGN);
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    char *line = NULL;
+    size_t room = 0;
+    while (getline(&line, &room, stdin) > 0) {
+        struct request q = parse(line, suite, argc > 3 ? argv[3] : NULL);
+        struct outcome o = {.ending = NO_SUCH_TEST, .stream.fd = -1, .out.fd = -1, .err.fd = -1};
+        if (q.test >= 0) run(suite, &q, &o);
+        send_outcome(&q, &o, argv[2]);
+        capture_free(&o.stream);
+        capture_free(&o.out);
+        capture_free(&o.err);
+    }
+    free(line);
+    return 0;
+}

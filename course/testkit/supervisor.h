@@ -1,0 +1,57 @@
+/* The supervisor runs tests: one child each, under limits, with what came of it passed on. */
+#ifndef OL_SUPERVISOR_H
+#define OL_SUPERVISOR_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "ol_suite.h"
+
+enum { MAX_OBJECTS = 32 };
+
+struct limits {
+    long wall_ms, rss_mb;
+    long file_mb;
+};
+
+/* One request: run one test over the units in `object`, opened in this order. */
+struct request {
+    uint32_t number;
+    int test; /* index in the suite; -1 when the suite has no test of that name */
+    uint64_t seed;
+    int mutant; /* value for the unit's selector; 0 leaves it alone */
+    struct limits limits;
+    const char *fixtures;
+    int n_objects;
+    const char *object[MAX_OBJECTS];
+};
+
+/* How a child ended; the numbers are part of the protocol with ol/stream.py. */
+enum ending { EXITED = 0, SIGNALLED = 1, TIMED_OUT = 2, OUT_OF_MEMORY = 3, FLOODED = 4, NO_SUCH_TEST = 5 };
+
+/* Bytes kept from a descriptor: all up to `cap`, or the first and last half of it. */
+struct capture {
+    int fd;
+    unsigned char *at;
+    size_t n, cap, dropped;
+    int whole; /* beyond cap the child is ended instead of its output being cut */
+};
+
+struct outcome {
+    enum ending ending;
+    int code; /* exit status or signal */
+    pid_t pid;
+    uint64_t wall_us;
+    uint64_t peak_kb;
+    struct capture stream, out, err;
+};
+
+/* child.c: in the forked child; does not return. */
+_Noreturn void child_main(const struct ol_suite *suite, const struct request *q, int stream);
+
+/* watch.c: reads, limits, ends and reaps the child and all that it started. */
+void watch(pid_t pid, const struct request *q, struct outcome *o);
+void capture_free(struct capture *c);
+
+#endif

@@ -1,0 +1,165 @@
+/* The watch over a child: what it writes is read without ever blocking on it, its limits are kept, and
+ * when it is over nothing that it started is left. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "supervisor.h"
+
+enum { TICK_MS = 10, AFTER_END_MS = 300 };
+
+static uint64_t now_us(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000u + (uint64_t)t.tv_nsec / 1000u;
+}
+
+void capture_free(struct capture *c) {
+    if (c->fd >= 0) close(c->fd);
+    free(c->at);
+    *c = (struct capture){.fd = -1};
+}
+
+/* Keeps the first and the last half of what comes; the middle is dropped and counted. */
+static void keep(struct capture *c, const unsigned char *bytes, size_t n) {
+    if (c->n + n > c->cap && !c->whole) {
+        size_t head = c->cap / 2, tail = c->cap - head;
+        if (n > tail) {
+            c->dropped += n - tail;
+            bytes += n - tail;
+            n = tail;
+        }
+        size_t excess = c->n + n > c->cap ? c->n + n - c->cap : 0;
+        memmove(c->at + head, c->at + head + excess, c->n - head - excess);
+        c->n -= excess;
+        c->dropped += excess;
+    }
+    memcpy(c->at + c->n, bytes, n);
+    c->n += n;
+}
+
+/* Returns 0 when the descriptor is finished, -1 when its cap is passed, 1 otherwise. */
+static int drain(struct capture *c) {
+    unsigned char bytes[65536];
+    for (int k = 0; k < 16; k++) {
+        ssize_t n = read(c->fd, bytes, sizeof bytes);
+        if (n < 0) return errno == EAGAIN || errno == EINTR ? 1 : 0;
+        if (n == 0) return 0;
+        if (c->whole && c->n + (size_t)n > c->cap) return -1;
+        if (!c->at || c->whole) {
+            size_t room = c->whole ? c->n + (size_t)n : c->cap;
+            unsigned char *grown = realloc(c->at, room);
+            if (!grown) return -1;
+            c->at = grown;
+        }
+        keep(c, bytes, (size_t)n);
+    }
+    return 1;
+}
+
+static void end_group(pid_t pid) {
+    kill(-pid, SIGKILL);
+    kill(pid, SIGKILL);
+}
+
+/* Ends what the child left behind. The supervisor is a subreaper, so orphans become its children; a
+ * child that forks while it is being ended is met on the next round. */
+static void end_orphans(void) {
+    char path[64];
+    snprintf(path, sizeof path, "/proc/self/task/%d/children", (int)getpid());
+    for (int round = 0; round < 100; round++) {
+        FILE *f = fopen(path, "r");
+        if (!f) return;
+        int pid, found = 0;
+        while (fscanf(f, "%d", &pid) == 1) {
+            found = 1;
+            end_group(pid);
+            waitpid(pid, NULL, 0);
+        }
+        fclose(f);
+        if (!found) return;
+    }
+}
+
+static uint64_t resident_kb(pid_t pid) {
+    char path[64];
+    unsigned long pages = 0;
+    snprintf(path, sizeof path, "/proc/%d/statm", (int)pid);
+    FILE *f = fopen(path, "r");
+    if (!f) return 0;
+    if (fscanf(f, "%*u %lu", &pages) != 1) pages = 0;
+    fclose(f);
+    return (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE) / 1024u;
+}
+
+static int read_ready(struct outcome *o, int wait_ms) {
+    struct capture *all[] = {&o->stream, &o->out, &o->err};
+    struct pollfd p[3];
+    int open = 0;
+    for (int k = 0; k < 3; k++) {
+        p[k] = (struct pollfd){.fd = all[k]->fd, .events = POLLIN};
+        open += all[k]->fd >= 0;
+    }
+    if (open == 0 || poll(p, 3, wait_ms) <= 0) return open;
+    for (int k = 0; k < 3; k++) {
+        if (p[k].fd < 0 || !p[k].revents) continue;
+        int state = drain(all[k]);
+        if (state < 0) return -1;
+        if (state == 0) {
+            close(all[k]->fd);
+            all[k]->fd = -1;
+        }
+    }
+    return open;
+}
+
+static int over_limit(const struct request *q, struct outcome *o, uint64_t start) {
+    uint64_t kb = resident_kb(o->pid);
+    if (kb > o->peak_kb) o->peak_kb = kb;
+    if (kb > (uint64_t)q->limits.rss_mb * 1024u) {
+        o->ending = OUT_OF_MEMORY;
+        return 1;
+    }
+    if (now_us() - start > (uint64_t)q->limits.wall_ms * 1000u) {
+        o->ending = TIMED_OUT;
+        return 1;
+    }
+    return 0;
+}
+
+void watch(pid_t pid, const struct request *q, struct outcome *o) {
+    uint64_t start = now_us();
+    int status = 0, ended = 0;
+    struct rusage used = {0};
+    o->pid = pid;
+    o->ending = EXITED;
+    while (!ended) {
+        int open = read_ready(o, TICK_MS);
+        if (open < 0) o->ending = FLOODED;
+        if (open < 0 || over_limit(q, o, start)) {
+            end_group(pid);
+            wait4(pid, &status, 0, &used);
+            break;
+        }
+        if (open == 0) poll(NULL, 0, 1);
+        ended = wait4(pid, &status, WNOHANG, &used) == pid;
+    }
+    o->wall_us = now_us() - start;
+    if ((uint64_t)used.ru_maxrss > o->peak_kb) o->peak_kb = (uint64_t)used.ru_maxrss;
+    end_group(pid);
+    end_orphans();
+    for (uint64_t end = now_us(); now_us() - end < AFTER_END_MS * 1000u;) {
+        if (read_ready(o, TICK_MS) <= 0) break;
+    }
+    if (o->ending == EXITED && WIFSIGNALED(status)) o->ending = SIGNALLED;
+    o->code = WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status);
+}

@@ -1,0 +1,191 @@
+"""Objects from sources, in a content-addressed cache.
+
+A key is the digest of the sources, the headers of the course, the flags and the compiler; equal keys are
+equal objects, so what is in the cache is never built again. An object appears under its name in one
+step, complete; several runs may share a cache.
+"""
+
+import errno
+import hashlib
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cached_property
+from pathlib import Path
+
+from ol import process
+from ol.course import Course
+from ol.errors import ToolError
+from ol.exits import Exit
+from ol.manifest import Module
+from ol.toolchain import Sanitizer, Toolchain, environment, install_line
+
+COMPILE_SECONDS = 60.0
+_NO_RUNTIME = ("cannot find -l", "libclang_rt", "libasan", "libtsan", "libubsan", "liblsan")
+
+
+class Role(StrEnum):
+    UNIT = "UNIT"
+    ORACLE = "ORACLE"
+
+
+class CompileError(Exception):
+    """The compiler refused a source; `diagnostics` is what it said."""
+
+    def __init__(self, diagnostics: str):
+        super().__init__(diagnostics.partition("\n")[0])
+        self.diagnostics = diagnostics
+
+
+@dataclass(frozen=True, kw_only=True)
+class Built:
+    key: str
+    """Digest of all that it was made from."""
+    path: Path
+
+
+@contextmanager
+def disk_errors(folder: Path) -> Iterator[None]:
+    """Turns a full or read-only disk into a ToolError that says so."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM):
+            raise
+        raise ToolError(
+            f"cannot write to the cache: {error.strerror}",
+            where=str(folder),
+            next_step="free some space, or name another folder: OL_CACHE=DIR",
+        ) from None
+
+
+@dataclass(frozen=True)
+class Builder:
+    course: Course
+    toolchain: Toolchain
+    cache: Path
+    """Folder of the cache; it is made when something is built."""
+
+    @property
+    def objects(self) -> Path:
+        return self.cache / "objects"
+
+    @cached_property
+    def _headers(self) -> str:
+        digest = hashlib.blake2b(digest_size=16)
+        folders = (self.course.include, self.course.testkit)
+        for path in sorted(p for folder in folders for p in folder.rglob("*.[ch]")):
+            digest.update(str(path.relative_to(self.course.root)).encode() + b"\0")
+            digest.update(path.read_bytes() + b"\0")
+        return digest.hexdigest()
+
+    @property
+    def flags(self) -> tuple[str, ...]:
+        """What every compilation of a unit or a test of the course is given."""
+        return (
+            *self.course.entry.c_flags,
+            f"-I{self.course.include}",
+            "-fmax-errors=20" if self.toolchain.family == "gcc" else "-ferror-limit=20",
+        )
+
+    def supervisor(self, sanitizer: Sanitizer) -> Built:
+        names = ("supervisor.c", "child.c", "watch.c")
+        sources = {n: (self.course.testkit / n).read_bytes() for n in names}
+        extra = (f"-I{self.course.testkit}", "-ldl")
+        return self._make("supervisor", sources, (*sanitizer.flags, *extra), "")
+
+    def suite(self, module: Module, role: Role, sanitizer: Sanitizer) -> Built:
+        """The C tests of a module for one role. Raises ToolError when they do not compile."""
+        sources = {"kit.c": (self.course.testkit / "kit.c").read_bytes()}
+        sources |= {p.name: p.read_bytes() for p in sorted(self.course.tests(module).glob("*.c"))}
+        extra = (f"-I{self.course.testkit}", f"-DOL_ROLE_{role}", "-fvisibility=hidden")
+        return self._make("suite", sources, (*sanitizer.flags, *extra, *_SHARED), ".so")
+
+    def unit(self, sources: Mapping[str, bytes], sanitizer: Sanitizer) -> Built:
+        """One unit as a shared object. `sources` maps a path in the tree to its bytes.
+
+        Raises CompileError with the compiler's words when it does not compile.
+        """
+        return self._make("unit", sources, (*sanitizer.flags, *_SHARED), ".so")
+
+    def reference(self, module: Module, sanitizer: Sanitizer) -> Built:
+        return self.unit(self.reference_sources(module), sanitizer)
+
+    def reference_sources(self, module: Module) -> dict[str, bytes]:
+        try:
+            return {unit: self.course.reference(unit).read_bytes() for unit in module.units}
+        except OSError as error:
+            raise ToolError(
+                f"the reference of {module.id} cannot be read: {error.strerror}",
+                where=str(error.filename),
+                next_step="restore the file from the course's repository",
+            ) from None
+
+    def key(self, sources: Mapping[str, bytes], flags: tuple[str, ...]) -> str:
+        digest = hashlib.blake2b(digest_size=16)
+        shown = [f.replace(str(self.course.root), "") for f in (*self.flags, *flags)]
+        for part in (self.toolchain.identity, self._headers, *shown):
+            digest.update(part.encode() + b"\0")
+        for name, text in sources.items():
+            digest.update(name.encode() + b"\0" + len(text).to_bytes(8, "little") + text)
+        return digest.hexdigest()
+
+    def _make(self, what: str, sources: Mapping[str, bytes], flags: tuple[str, ...], suffix: str) -> Built:
+        key = self.key(sources, flags)
+        path = self.objects / f"{key}{suffix}"
+        if path.is_file():
+            return Built(key=key, path=path)
+        with disk_errors(self.cache):
+            self.objects.mkdir(parents=True, exist_ok=True)
+            work = Path(tempfile.mkdtemp(prefix="build-", dir=self.cache))
+        try:
+            with disk_errors(self.cache):
+                made = self._compile(what, work, sources, flags)
+                made.replace(path)
+        finally:
+            shutil.rmtree(work, ignore_errors=True)
+        return Built(key=key, path=path)
+
+    def _compile(self, what: str, work: Path, sources: Mapping[str, bytes], flags: tuple[str, ...]) -> Path:
+        for name, text in sources.items():
+            target = work / name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(text)
+        made = work / "made"
+        mapped = f"-ffile-prefix-map={work}{os.sep}="
+        libraries = [f for f in flags if f.startswith("-l")]
+        argv = [self.toolchain.path, *self.flags, *(f for f in flags if f not in libraries)]
+        argv += [mapped, "-o", str(made), *sources, *libraries, "-lm"]
+        env = environment(self.toolchain.path) | {"TMPDIR": str(work)}
+        done = process.run(argv, cwd=work, env=env, timeout=COMPILE_SECONDS)
+        if done.code == 0 and made.is_file():
+            return made
+        said = done.err.decode("utf-8", "replace").replace(str(work) + os.sep, "")
+        raise self._refusal(what, said, timed_out=done.timed_out)
+
+    def _refusal(self, what: str, said: str, *, timed_out: bool) -> Exception:
+        if "No space left on device" in said:
+            return OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        if timed_out:
+            said = f"the compiler was still running after {COMPILE_SECONDS:.0f} s\n{said}"
+        if "error:" not in said.partition("ld:")[0] and any(t in said for t in _NO_RUNTIME):
+            return ToolError(
+                f"{self.toolchain.family} cannot link with sanitizers on this machine",
+                where=said.strip()[:1000],
+                next_step=f"install the runtimes: {install_line(self.toolchain.family)}",
+                code=Exit.NO_TOOLCHAIN,
+            )
+        if what == "unit":
+            return CompileError(said)
+        return ToolError(
+            f"the {what} of the course does not compile",
+            where=said.strip()[:4000],
+            next_step="correct the course's source; `ol audit` shows whether it holds again",
+        )
+
+
+_SHARED = ("-shared", "-fPIC", "-Wl,-z,lazy")

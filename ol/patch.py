@@ -1,0 +1,71 @@
+"""Mutants as unified diffs, applied exactly: the stated lines, no offset, no fuzz. Pure."""
+
+from enum import StrEnum
+
+from unidiff.errors import UnidiffParseError
+from unidiff.patch import PatchedFile, PatchSet
+
+from ol.errors import ToolError
+
+
+class Misfit(StrEnum):
+    """Why a patch that can be read does not fit."""
+
+    MOVED = "applies only with an offset"
+    GONE = "no longer applies"
+
+
+class StalePatch(Exception):
+    """The patch is well formed, but not a patch of this text."""
+
+    def __init__(self, misfit: Misfit, line: int, expected: str):
+        super().__init__(f"{misfit}: line {line} of the reference is not {expected!r}")
+        self.misfit = misfit
+        self.line = line
+        self.expected = expected
+
+
+def read(text: str, targets: tuple[str, ...], where: str) -> PatchedFile:
+    """Parses a patch that must touch one of `targets` and nothing else.
+
+    `path` of the result is the file it touches. Raises ToolError with file and what is wrong.
+    """
+    again = "make it again with `diff -u` against the reference"
+    try:
+        patch = PatchSet(text)
+    except UnidiffParseError as error:
+        raise ToolError(f"this is not a unified diff: {error}", where=where, next_step=again) from None
+    if not any(len(hunks) for hunks in patch):
+        raise ToolError("this is not a unified diff, or it changes nothing", where=where, next_step=again)
+    touched = sorted({one.path for one in patch})
+    if len(touched) > 1 or touched[0] not in targets:
+        raise ToolError(
+            f"this patch touches {', '.join(touched)}; expected {' or '.join(targets)} alone",
+            where=where,
+            next_step=again,
+        )
+    return patch[0]
+
+
+def apply(patch: PatchedFile, original: str) -> str:
+    """The mutated text. Raises StalePatch when a line that the patch names is not where it says."""
+    lines = original.splitlines(keepends=True)
+    result: list[str] = []
+    at = 0
+    for hunk in patch:
+        start = hunk.source_start - 1 if hunk.source_length else hunk.source_start
+        before = [line.value for line in hunk if not line.is_added]
+        if lines[start : start + len(before)] != before:
+            raise _stale(lines, before, start)
+        result += lines[at:start]
+        result += [line.value for line in hunk if not line.is_removed]
+        at = start + len(before)
+    return "".join(result + lines[at:])
+
+
+def _stale(lines: list[str], before: list[str], start: int) -> StalePatch:
+    places = range(len(lines) - len(before) + 1)
+    moved = any(lines[k : k + len(before)] == before for k in places)
+    there = lines[start : start + len(before)] + [""] * len(before)
+    bad = next(k for k in range(len(before)) if there[k] != before[k])
+    return StalePatch(Misfit.MOVED if moved else Misfit.GONE, start + bad + 1, before[bad].rstrip())

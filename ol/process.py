@@ -1,0 +1,178 @@
+"""The only place that starts a process.
+
+Argument lists, never a shell; the environment is what the caller gives and nothing else; a session of
+its own, so that its group can be ended; output read without blocking and bounded. `end_all` ends
+whatever is running, from any thread, and refuses new processes from then on.
+"""
+
+import os
+import selectors
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+CUT = b"\n[... cut ...]\n"
+_AFTER_END = 0.3
+"""Seconds that a pipe may stay open after its process has ended."""
+
+_live: set[int] = set()
+_lock = threading.Lock()
+_closed = threading.Event()
+
+
+class Interrupted(Exception):
+    """`end_all` was called: nothing is started any more."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finished:
+    code: int
+    """Exit status; negative for a signal."""
+    out: bytes
+    err: bytes
+    seconds: float
+    timed_out: bool = False
+
+
+class _Kept:
+    """Bytes of one descriptor: the first and the last `cap / 2`."""
+
+    def __init__(self, cap: int):
+        self.half = cap // 2
+        self.head = bytearray()
+        self.tail = bytearray()
+        self.dropped = 0
+
+    def add(self, data: bytes) -> None:
+        room = self.half - len(self.head)
+        if room > 0:
+            self.head += data[:room]
+            data = data[room:]
+        self.tail += data
+        if len(self.tail) > 2 * self.half:
+            self.dropped += len(self.tail) - self.half
+            del self.tail[: -self.half]
+
+    def bytes(self) -> bytes:
+        return bytes(self.head) + (CUT if self.dropped else b"") + bytes(self.tail)
+
+
+def end_all() -> None:
+    """Ends every process that `run` started and is waiting for."""
+    _closed.set()
+    with _lock:
+        for pid in _live:
+            _end(pid)
+
+
+def _end(pid: int) -> None:
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(pid, signal.SIGKILL)
+
+
+def run(
+    argv: Sequence[str],
+    *,
+    cwd: Path,
+    env: Mapping[str, str],
+    timeout: float,
+    stdin: bytes = b"",
+    cap: int = 1 << 20,
+) -> Finished:
+    """Runs `argv` to its end, or ends it and its group after `timeout` seconds.
+
+    Of each of stdout and stderr the first and last cap/2 bytes are kept. Raises OSError when the
+    program cannot be started and Interrupted after `end_all`.
+    """
+    start = time.monotonic()
+    with _lock:
+        if _closed.is_set():
+            raise Interrupted
+        child = subprocess.Popen(
+            argv,
+            cwd=cwd,
+            env=dict(env),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+        )
+        _live.add(child.pid)
+    try:
+        out, err, timed_out = _Kept(cap), _Kept(cap), False
+        with child:
+            timed_out = _converse(child, stdin, out, err, start + timeout)
+            _end(child.pid)
+            child.wait()
+    finally:
+        _end(child.pid)
+        with _lock:
+            _live.discard(child.pid)
+    if _closed.is_set():
+        raise Interrupted
+    return Finished(
+        code=child.returncode,
+        out=out.bytes(),
+        err=err.bytes(),
+        seconds=time.monotonic() - start,
+        timed_out=timed_out,
+    )
+
+
+def _converse(
+    child: subprocess.Popen[bytes], stdin: bytes, out: _Kept, err: _Kept, deadline: float
+) -> bool:
+    """Feeds and reads until the child and its pipes are done; True when the deadline came first."""
+    assert child.stdin and child.stdout and child.stderr
+    pending = memoryview(stdin)
+    with selectors.DefaultSelector() as ready:
+        for pipe, kept in ((child.stdout, out), (child.stderr, err)):
+            os.set_blocking(pipe.fileno(), False)
+            ready.register(pipe, selectors.EVENT_READ, kept)
+        os.set_blocking(child.stdin.fileno(), False)
+        ready.register(child.stdin, selectors.EVENT_WRITE)
+        while ready.get_map():
+            now = time.monotonic()
+            if now > deadline:
+                return True
+            if child.poll() is not None:
+                deadline = min(deadline, now + _AFTER_END)
+            for key, _ in ready.select(min(0.1, deadline - now)):
+                if key.data is None:
+                    pending = _feed(ready, child.stdin, pending)
+                elif not _drain(key.fd, key.data):
+                    ready.unregister(key.fileobj)
+        while child.poll() is None:
+            if time.monotonic() > deadline:
+                return True
+            time.sleep(0.001)
+    return False
+
+
+def _feed(ready: selectors.BaseSelector, pipe: IO[bytes], pending: memoryview) -> memoryview:
+    try:
+        pending = pending[os.write(pipe.fileno(), pending[:65536]) :] if pending else pending
+    except BlockingIOError:
+        return pending
+    except BrokenPipeError:
+        pending = pending[:0]
+    if not pending:
+        ready.unregister(pipe)
+        pipe.close()
+    return pending
+
+
+def _drain(fd: int, kept: _Kept) -> bool:
+    """Reads what is there; False at the end of the file."""
+    try:
+        data = os.read(fd, 1 << 18)
+    except BlockingIOError:
+        return True
+    kept.add(data)
+    return bool(data)

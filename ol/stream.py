@@ -1,0 +1,221 @@
+"""What comes out of a test's process: frames of the supervisor, and the records inside them.
+
+Pure: bytes in, frozen records out. The layouts are written by course/testkit/supervisor.c (frames) and
+kit.c (records); all numbers are little endian.
+"""
+
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import IntEnum
+
+from ol.errors import ToolError
+
+
+class Ending(IntEnum):
+    EXITED = 0
+    SIGNALLED = 1
+    TIMED_OUT = 2
+    OUT_OF_MEMORY = 3
+    FLOODED = 4
+    NO_SUCH_TEST = 5
+
+
+class Kind(IntEnum):
+    SAW_NOTE = 1
+    SAW_STATUS = 2
+    SAW_ARRAY = 3
+    SAW_FACT = 4
+    SAW_END = 5
+    WANT_STATUS = 16
+    WANT_CLOSE = 17
+    WANT_ULP = 18
+    WANT_NAN = 19
+    WANT_BITS = 20
+    WANT_SAME = 21
+    WANT_FACT = 22
+    WANT_TEXT_WITH = 23
+
+
+class Dtype(IntEnum):
+    F32 = 0
+    F64 = 1
+    I64 = 2
+    U32 = 3
+    U16 = 4
+    U8 = 5
+    TEXT = 6
+
+
+SIZES = {
+    Dtype.F32: 4,
+    Dtype.F64: 8,
+    Dtype.I64: 8,
+    Dtype.U32: 4,
+    Dtype.U16: 2,
+    Dtype.U8: 1,
+    Dtype.TEXT: 1,
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Axis:
+    name: str
+    extent: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Record:
+    """One observation or wish. Which fields count depends on `kind`; `data` is the raw array."""
+
+    kind: Kind
+    name: str
+    status: int = 0
+    holds: bool = False
+    text: str = ""
+    axes: tuple[Axis, ...] = ()
+    dtype: Dtype = Dtype.U8
+    data: bytes = b""
+    rtol: float = 0.0
+    atol: float = 0.0
+    count: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Frame:
+    """What the supervisor says of one child."""
+
+    number: int
+    ending: Ending
+    code: int
+    wall: float
+    """Seconds."""
+    peak: int
+    """Resident memory at its highest, in KiB."""
+    stream: bytes
+    out: bytes
+    err: bytes
+    report: bytes
+    dropped: int
+
+
+class Forged(Exception):
+    """A stream that the kit cannot have written: it is cut short, or something else wrote into it."""
+
+
+class _Reader:
+    def __init__(self, data: bytes):
+        self.data = data
+        self.at = 0
+
+    def take(self, n: int) -> bytes:
+        if n < 0 or self.at + n > len(self.data):
+            raise Forged("a record is cut short")
+        self.at += n
+        return self.data[self.at - n : self.at]
+
+    def unpack(self, layout: str) -> tuple[int, ...]:
+        return struct.unpack("<" + layout, self.take(struct.calcsize("<" + layout)))
+
+    def number(self, layout: str) -> int:
+        return int(self.unpack(layout)[0])
+
+    def real(self) -> float:
+        return float(struct.unpack("<d", self.take(8))[0])
+
+    def string(self) -> bytes:
+        return self.take(self.number("I"))
+
+    def text(self) -> str:
+        return self.string().decode("utf-8", "replace")
+
+    def array(self) -> tuple[Dtype, bytes]:
+        try:
+            dtype = Dtype(self.number("B"))
+        except ValueError:
+            raise Forged("an array of no known type") from None
+        return dtype, self.take(self.number("q") * SIZES[dtype])
+
+    def axes(self) -> tuple[Axis, ...]:
+        rank = self.number("B")
+        return tuple(Axis(name=self.text(), extent=self.number("q")) for _ in range(rank))
+
+
+def frames(data: bytes) -> list[Frame]:
+    """All complete frames. Raises ToolError when the supervisor's output is not in its layout."""
+    whole = _Reader(data)
+    found = []
+    try:
+        while whole.at < len(data):
+            found.append(_frame(_Reader(whole.string())))
+    except (Forged, ValueError) as error:
+        raise ToolError(
+            f"the supervisor's output cannot be read: {error}",
+            next_step="run the command again; if it repeats, please report it",
+        ) from None
+    return found
+
+
+def _frame(r: _Reader) -> Frame:
+    number, ending, code, wall_us, peak = r.unpack("IBiQQ")
+    stream, out, err, report = (r.string() for _ in range(4))
+    return Frame(
+        number=number,
+        ending=Ending(ending),
+        code=code,
+        wall=wall_us / 1e6,
+        peak=peak,
+        stream=stream,
+        out=out,
+        err=err,
+        report=report,
+        dropped=r.number("Q"),
+    )
+
+
+def records(data: bytes) -> tuple[Record, ...]:
+    """The records of a stream. Raises Forged where the bytes are not records from end to end."""
+    return tuple(_records(data))
+
+
+def _records(data: bytes) -> Iterator[Record]:
+    whole = _Reader(data)
+    while whole.at < len(data):
+        r = _Reader(whole.string())
+        try:
+            kind = Kind(r.number("B"))
+        except ValueError:
+            raise Forged("a record of no known kind") from None
+        record = _record(kind, r.text(), r)
+        if r.at != len(r.data):
+            raise Forged("a record is longer than its content")
+        yield record
+
+
+def _record(kind: Kind, name: str, r: _Reader) -> Record:
+    match kind:
+        case Kind.SAW_STATUS | Kind.WANT_STATUS:
+            return Record(kind=kind, name=name, status=r.number("q"))
+        case Kind.SAW_ARRAY:
+            axes = r.axes()
+            dtype, data = r.array()
+            return Record(kind=kind, name=name, axes=axes, dtype=dtype, data=data)
+        case Kind.SAW_FACT:
+            return Record(kind=kind, name=name, holds=r.number("B") == 1, text=r.text())
+        case Kind.WANT_CLOSE:
+            rtol, atol = r.real(), r.real()
+            dtype, data = r.array()
+            return Record(kind=kind, name=name, rtol=rtol, atol=atol, dtype=dtype, data=data)
+        case Kind.WANT_ULP:
+            ulp = r.real()
+            dtype, data = r.array()
+            return Record(kind=kind, name=name, atol=ulp, dtype=dtype, data=data)
+        case Kind.WANT_BITS:
+            dtype, data = r.array()
+            return Record(kind=kind, name=name, dtype=dtype, data=data)
+        case Kind.WANT_NAN:
+            return Record(kind=kind, name=name, count=r.number("q"))
+        case Kind.WANT_SAME | Kind.WANT_TEXT_WITH:
+            return Record(kind=kind, name=name, text=r.text())
+        case Kind.SAW_NOTE | Kind.SAW_END | Kind.WANT_FACT:
+            return Record(kind=kind, name=name)

@@ -1,0 +1,124 @@
+"""Runs the tests of a module: one supervisor process over a list of requests, frames back."""
+
+import shutil
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ol import process
+from ol.build import Built, disk_errors
+from ol.errors import ToolError
+from ol.exits import Exit
+from ol.stream import Frame, frames
+from ol.toolchain import Sanitizer, Toolchain, environment, install_line
+
+START_SECONDS = 20.0
+RSS_MB = 2048
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """One run of one test over units, opened in this order."""
+
+    test: str
+    units: tuple[Built, ...]
+    seconds: float
+    seed: int = 0
+    mutant: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Runner:
+    """A supervisor with a suite, ready to run.
+
+    `fixtures` is None in the unit role. `leaks` and `symbols` cost several times the rest of a run.
+    """
+
+    toolchain: Toolchain
+    sanitizer: Sanitizer
+    supervisor: Built
+    suite: Built
+    cache: Path
+    fixtures: Path | None = None
+    leaks: bool = False
+    symbols: bool = False
+
+    @property
+    def key(self) -> str:
+        """Digest of all that decides a run beside its request."""
+        return f"{self.supervisor.key} {self.suite.key} {self.sanitizer} {self.leaks}"
+
+    def tests(self) -> list[str]:
+        """The names of the tests that the suite registers."""
+        argv = [*self._program(), "--list", str(self.suite.path)]
+        done = process.run(argv, cwd=self.cache, env=self._environment(self.cache), timeout=START_SECONDS)
+        if done.code != 0:
+            raise self._cannot_start(done)
+        return done.out.decode().split()
+
+    def run(self, requests: Sequence[Request]) -> list[Frame]:
+        """One frame for each request, in their order."""
+        lines = "".join(_line(n, q) for n, q in enumerate(requests))
+        with disk_errors(self.cache):
+            logs = Path(tempfile.mkdtemp(prefix="run-", dir=self.cache))
+        try:
+            argv = [*self._program(), str(self.suite.path), str(logs / "log")]
+            argv += [str(self.fixtures)] if self.fixtures else []
+            done = process.run(
+                argv,
+                cwd=self.suite.path.parent,
+                env=self._environment(logs),
+                stdin=lines.encode(),
+                timeout=START_SECONDS + sum(q.seconds + 2 for q in requests),
+                cap=1 << 30,
+            )
+        finally:
+            shutil.rmtree(logs, ignore_errors=True)
+        got = {f.number: f for f in frames(done.out)} if done.code == 0 else {}
+        if len(got) != len(requests):
+            raise self._cannot_start(done)
+        return [got[n] for n in range(len(requests))]
+
+    def _program(self) -> list[str]:
+        return [*self.toolchain.launch, str(self.supervisor.path)]
+
+    def _environment(self, logs: Path) -> dict[str, str]:
+        common = f"symbolize={int(self.symbols)}:color=never:exitcode=86"
+        options = {
+            "ASAN": f"{common}:detect_leaks={int(self.leaks)}:allocator_may_return_null=1",
+            "UBSAN": f"{common}:print_stacktrace={int(self.symbols)}",
+            "TSAN": f"{common}:halt_on_error=0",
+            "LSAN": "exitcode=0",
+        }
+        return environment() | {
+            f"{tool}_OPTIONS": f"{text}:log_path={_quoted(logs / f'log.{tool.lower()}')}"
+            for tool, text in options.items()
+        }
+
+    def _cannot_start(self, done: process.Finished) -> ToolError:
+        said = (done.err + done.out[:200]).decode("utf-8", "replace").strip()
+        if self.sanitizer is Sanitizer.NONE or "supervisor:" in said:
+            return ToolError(
+                f"the test supervisor ended with status {done.code}",
+                where=said[:2000],
+                next_step="run the command again; if it repeats, please report it",
+            )
+        return ToolError(
+            f"a program built with {self.sanitizer} cannot run on this machine",
+            where=said[:2000],
+            next_step="check `sysctl vm.mmap_rnd_bits` (28 works everywhere) and the runtimes: "
+            + install_line(self.toolchain.family),
+            code=Exit.NO_TOOLCHAIN,
+        )
+
+
+def _line(number: int, q: Request) -> str:
+    units = " ".join(f"./{unit.path.name}" for unit in q.units)
+    wall = round(q.seconds * 1000)
+    return f"{number} {wall} {RSS_MB} {q.seed} {q.mutant} {q.test} {units}\n"
+
+
+def _quoted(path: Path) -> str:
+    """A path as a sanitizer's option: quoted, for ':' and ' ' end an option."""
+    return f"'{path}'" if "'" not in str(path) else f'"{path}"'

@@ -1,0 +1,57 @@
+"""Results: what a test came to, and what a unit came to. Frozen, picklable, written to JSON as they are."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from ol.manifest import Way
+
+
+@dataclass(frozen=True, kw_only=True)
+class Failure:
+    """One reason why a test failed.
+
+    `where` is the first bad index in the array's own coordinates, such as "sequence 1, head 0, d 3".
+    """
+
+    way: Way
+    check: str
+    expected: str = ""
+    got: str = ""
+    where: str = ""
+    bad: int = 0
+    total: int = 0
+    note: str = ""
+    """What was being called, with its sizes, in the test's own words."""
+    detail: str = ""
+    """The sanitizer's report, or what the unit printed before it died."""
+
+
+class Outcome(StrEnum):
+    PASSED = "passed"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, kw_only=True)
+class TestResult:
+    __test__ = False
+
+    test: str
+    outcome: Outcome
+    failures: tuple[Failure, ...] = ()
+    seconds: float = 0.0
+
+    @property
+    def ways(self) -> tuple[Way, ...]:
+        """The different ways in which it failed, in the order they were met."""
+        return tuple(dict.fromkeys(f.way for f in self.failures))
+
+
+def merged(results: list[TestResult]) -> TestResult:
+    """One test's result from its runs under several sanitizers: it passes where all of them do."""
+    failures = tuple(f for r in results for f in r.failures)
+    return TestResult(
+        test=results[0].test,
+        outcome=Outcome.FAILED if failures else Outcome.PASSED,
+        failures=failures,
+        seconds=sum(r.seconds for r in results),
+    )
