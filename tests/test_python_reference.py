@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import gc
 import math
 import shutil
 import struct
@@ -267,6 +268,23 @@ def test_hidden_positions_have_no_influence_and_large_scores_do_not_overflow() -
     np.testing.assert_allclose(lse.item(), 2001 + math.log(1 + e), rtol=1e-14)
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("level", [-2000.0, 2000.0])
+@pytest.mark.parametrize("above", [-1.0, 1.0])
+def test_a_shift_of_scores_and_sink_shifts_lse_alone(level: float, above: float) -> None:
+    one, k = np.ones((1, 1, 1, 1)), np.full((1, 1, 1, 1), level)
+    out, lse = windowed_attention(one, k, one, sink_logits=[level + above])
+    np.testing.assert_allclose(out.item(), 1 / (1 + math.exp(above)), rtol=1e-14)
+    np.testing.assert_allclose(lse.item(), level + math.log(1 + math.exp(above)), rtol=1e-14)
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_sink_far_above_the_scores_takes_all_weight() -> None:
+    one = np.ones((1, 1, 1, 1))
+    out, lse = windowed_attention(one, one, one, sink_logits=[2000.0])
+    assert (out.item(), lse.item()) == (0.0, 2000.0)
+
+
 def test_attention_leaves_its_arguments_alone() -> None:
     q, k, v = (Rand(s).unit_f32((1, 2, 2, 2)).astype(np.float64) for s in (1, 2, 3))
     before = [x.copy() for x in (q, k, v)]
@@ -275,25 +293,32 @@ def test_attention_leaves_its_arguments_alone() -> None:
 
 
 @pytest.mark.parametrize(
-    ("q", "k", "v", "options"),
+    ("q", "k", "v", "fault"),
     [
-        ((1, 2, 3), (1, 2, 3, 4), (1, 2, 3, 4), {}),
-        ((1, 2, 3, 4), (2, 3, 4), (2, 3, 4), {}),
-        ((1, 2, 3, 4), (1, 2, 3, 4), (1, 2, 2, 4), {}),
-        ((1, 2, 3, 4), (2, 2, 3, 4), (2, 2, 3, 4), {}),
-        ((1, 2, 3, 4), (1, 2, 3, 5), (1, 2, 3, 5), {}),
-        ((1, 2, 3, 0), (1, 2, 3, 0), (1, 2, 3, 0), {}),
-        ((1, 3, 3, 4), (1, 2, 3, 4), (1, 2, 3, 4), {}),
-        ((1, 0, 3, 4), (1, 0, 3, 4), (1, 0, 3, 4), {}),
-        ((1, 2, 3, 4), (1, 2, 3, 4), (1, 2, 3, 4), {"sink_logits": [0.0]}),
-        ((1, 2, 3, 4), (1, 2, 3, 4), (1, 2, 3, 4), {"q_offset": -1}),
+        ((1, 2, 3), (1, 2, 3, 4), (1, 2, 3, 4), "must be"),
+        ((1, 2, 3, 4), (2, 3, 4), (2, 3, 4), "must be"),
+        ((1, 2, 3, 4), (1, 2, 3, 4), (1, 2, 2, 4), "must be"),
+        ((2, 2, 3, 4), (1, 2, 3, 4), (1, 2, 3, 4), "batch"),
+        ((1, 2, 3, 4), (1, 2, 3, 5), (1, 2, 3, 5), "width"),
+        ((1, 2, 3, 0), (1, 2, 3, 0), (1, 2, 3, 0), "width"),
+        ((1, 3, 3, 4), (1, 2, 3, 4), (1, 2, 3, 4), "evenly"),
+        ((1, 0, 3, 4), (1, 0, 3, 4), (1, 0, 3, 4), "evenly"),
     ],
 )
 def test_attention_refuses_wrong_shapes(
-    q: tuple[int, ...], k: tuple[int, ...], v: tuple[int, ...], options: dict[str, Any]
+    q: tuple[int, ...], k: tuple[int, ...], v: tuple[int, ...], fault: str
 ) -> None:
-    with pytest.raises(ValueError):
-        windowed_attention(np.zeros(q), np.zeros(k), np.zeros(v), **options)
+    with pytest.raises(ValueError, match=fault):
+        windowed_attention(np.zeros(q), np.zeros(k), np.zeros(v))
+
+
+@pytest.mark.parametrize(
+    "options", [{"sink_logits": [0.0]}, {"sink_logits": [[0.0], [0.0]]}, {"q_offset": -1}]
+)
+def test_attention_refuses_wrong_options(options: dict[str, Any]) -> None:
+    x = np.zeros((1, 2, 3, 4))
+    with pytest.raises(ValueError, match="|".join(options)):
+        windowed_attention(x, x, x, **options)
 
 
 @pytest.mark.parametrize("q", [(0, 2, 3, 4), (1, 0, 3, 4), (1, 2, 0, 4)])
@@ -613,6 +638,50 @@ def test_nothing_works_after_close_but_close(lib: ctypes.CDLL) -> None:
     ):
         with pytest.raises(RuntimeError, match="closed"):
             call()
+
+
+class Heap(ctypes.Structure):
+    """A `tl_allocator` that keeps what it gave until it is given back; room for big aligns."""
+
+    ALLOC = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_size_t)
+    FREE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
+    _fields_ = [("alloc", ALLOC), ("free", FREE), ("user", ctypes.c_void_p)]
+
+    def __init__(self) -> None:
+        self.live: dict[int, Any] = {}
+        super().__init__(self.ALLOC(self.give), self.FREE(self.take), None)
+
+    def give(self, user: int, n: int, align: int) -> int:
+        memory = ctypes.create_string_buffer(n + align)
+        address = -(-ctypes.addressof(memory) // align) * align
+        self.live[address] = memory
+        return address
+
+    def take(self, user: int, address: int) -> None:
+        del self.live[address]
+
+
+@pytest.mark.parametrize("how", ["close", "collect"])
+def test_no_memory_stays_behind(lib: ctypes.CDLL, how: str) -> None:
+    heap, set_allocator = Heap(), lib["tl_set_allocator"]
+    assert set_allocator(ctypes.byref(heap)) == 0
+    try:
+        cache = PagedKVCache(lib, 2, 4, 2, HEADS, WIDTH)
+        append(cache, cache.add_seq(), 0, 3)
+        assert heap.live
+        if how == "close":
+            cache.close()
+        else:
+            del cache
+            gc.collect()
+        assert not heap.live
+    finally:
+        set_allocator(None)
+
+
+def test_memory_errors_are_raised(lib: ctypes.CDLL) -> None:
+    with pytest.raises(MemoryError):
+        PagedKVCache(lib, 2**32 - 1, 2**32 - 1, 2**32 - 1, 1, 1)
 
 
 def test_the_context_manager_closes_after_an_error(lib: ctypes.CDLL) -> None:
