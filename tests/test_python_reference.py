@@ -372,10 +372,7 @@ class Model:
     def fills(self, seq_id: int) -> list[int]:
         seq = self.seqs[seq_id]
         whole = set(range(min(len(layer) for layer in seq.layers)))
-        return [
-            len(whole & set(range(i * self.size, (i + 1) * self.size)))
-            for i in range(len(seq.blocks))
-        ]
+        return [len(whole & set(range(i * self.size, (i + 1) * self.size))) for i in range(len(seq.blocks))]
 
 
 def encode(tags: list[int]) -> NDArray[np.float16]:
@@ -439,9 +436,7 @@ def test_random_operations_agree_with_the_model(lib: ctypes.CDLL, seed: int, siz
     assert seen == {"add", "fork", "free", "append", "out of blocks"}
 
 
-def test_values_stand_in_the_pool_where_c_looks_for_them(
-    lib: ctypes.CDLL, cache: PagedKVCache
-) -> None:
+def test_values_stand_in_the_pool_where_c_looks_for_them(lib: ctypes.CDLL, cache: PagedKVCache) -> None:
     seq = cache.add_seq()
     append(cache, seq, 1, 6)
     first, second = cache.block_table(seq)
@@ -578,9 +573,7 @@ def test_values_are_rounded_to_f16(cache: PagedKVCache) -> None:
         ((HEADS, WIDTH), (HEADS, WIDTH)),
     ],
 )
-def test_wrong_shapes_change_nothing(
-    cache: PagedKVCache, k: tuple[int, ...], v: tuple[int, ...]
-) -> None:
+def test_wrong_shapes_change_nothing(cache: PagedKVCache, k: tuple[int, ...], v: tuple[int, ...]) -> None:
     seq = cache.add_seq()
     with pytest.raises(ValueError):
         cache.append(seq, 0, np.zeros(k), np.zeros(v))

@@ -269,9 +269,7 @@ class PagedKVCache:
         with np.errstate(over="ignore"):
             half = np.asarray(values).astype(np.float16)
         if half.ndim != 3 or (half.shape[0], half.shape[2]) != (self._n_kv_heads, self._d_head):
-            raise ValueError(
-                f"{name} must be [{self._n_kv_heads}, T, {self._d_head}], got {half.shape}"
-            )
+            raise ValueError(f"{name} must be [{self._n_kv_heads}, T, {self._d_head}], got {half.shape}")
         return half
 
     def _blocks_of(self, start: int, end: int) -> range:

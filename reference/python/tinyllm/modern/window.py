@@ -51,9 +51,7 @@ def windowed_attention(
     out = np.empty_like(grouped)
     lse = np.empty(grouped.shape[:-1])
     for i, seen in enumerate(mask):
-        out[..., i, :], lse[..., i] = _attend(
-            grouped[..., i, :], k[:, :, seen], v[:, :, seen], sinks
-        )
+        out[..., i, :], lse[..., i] = _attend(grouped[..., i, :], k[:, :, seen], v[:, :, seen], sinks)
     return out.reshape(q.shape), lse.reshape(B, H, Tq)
 
 
