@@ -112,8 +112,11 @@ class Builder:
         """
         return self._make("unit", sources, (*sanitizer.flags, *_SHARED), ".so")
 
-    def reference(self, module: Module, sanitizer: Sanitizer) -> Built:
-        return self.unit(self.reference_sources(module), sanitizer)
+    def any_unit(self, sources: Mapping[str, bytes], sanitizer: Sanitizer) -> Built:
+        """A unit in C as a shared object, one in Python as a tree to import from."""
+        if all(name.endswith(".py") for name in sources):
+            return stage(self.cache, sources)
+        return self.unit(sources, sanitizer)
 
     def reference_sources(self, module: Module) -> dict[str, bytes]:
         try:

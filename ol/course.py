@@ -6,7 +6,7 @@ from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 from ol.errors import ToolError, unknown
-from ol.manifest import CourseEntry, Language, Module, parse_course, parse_module
+from ol.manifest import CourseEntry, Module, parse_course, parse_module
 
 
 @dataclass(frozen=True)
@@ -64,13 +64,12 @@ class Course:
         return [m for m in self.modules.values() if m.id in wanted]
 
     def linked(self, module: Module) -> list[Module]:
-        """The C modules whose objects share the unit's process, in the order they are opened."""
-        wanted = set(module.links)
-        return [m for m in self.modules.values() if m.id in wanted and m.language is Language.C]
+        """The modules whose units share the unit's process, in the order they are opened."""
+        return [m for m in self.modules.values() if m.id in module.links]
 
     def oracles(self, module: Module) -> list[Module]:
-        """The C modules that the oracle's process opens, in that order."""
-        return [m for m in self.closure(module.depends) if m.language is Language.C]
+        """The modules that the oracle's process opens, in that order."""
+        return self.closure(module.depends)
 
     @property
     def include(self) -> Path:

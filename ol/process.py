@@ -1,8 +1,9 @@
 """The only place that starts a process.
 
 Argument lists, never a shell; the environment is what the caller gives and nothing else; a session of
-its own, so that its group can be ended; output read without blocking and bounded. `end_all` ends
-whatever is running, from any thread, and refuses new processes from then on.
+its own, so that its group can be ended; output read without blocking and bounded. As many run at a time
+as `set_jobs` allows. `end_all` ends whatever is running, from any thread, and refuses new processes
+from then on.
 """
 
 import os
@@ -11,8 +12,8 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -22,7 +23,10 @@ _AFTER_END = 0.3
 """Seconds that a pipe may stay open after its process has ended."""
 
 _live: set[int] = set()
-_lock = threading.Lock()
+_lock = threading.RLock()  # a signal handler may call end_all while its thread holds it
+_jobs = os.cpu_count() or 1
+_slots = threading.BoundedSemaphore(_jobs)
+_exclusive = threading.Lock()
 _closed = threading.Event()
 
 
@@ -63,6 +67,32 @@ class _Kept:
         return bytes(self.head) + (CUT if self.dropped else b"") + bytes(self.tail)
 
 
+def set_jobs(number: int) -> None:
+    """How many processes run at a time from now on. Not while any is running."""
+    global _jobs, _slots
+    _jobs = number
+    _slots = threading.BoundedSemaphore(number)
+
+
+def jobs() -> int:
+    return _jobs
+
+
+@contextmanager
+def alone() -> Iterator[None]:
+    """Within it no other process runs than the one that this thread starts."""
+    with _exclusive:
+        held = 0
+        try:
+            for _ in range(_jobs - 1):
+                _slots.acquire()
+                held += 1
+            yield
+        finally:
+            for _ in range(held):
+                _slots.release()
+
+
 def end_all() -> None:
     """Ends every process that `run` started and is waiting for."""
     _closed.set()
@@ -90,6 +120,13 @@ def run(
     Of each of stdout and stderr the first and last cap/2 bytes are kept. Raises OSError when the
     program cannot be started and Interrupted after `end_all`.
     """
+    with _slots:
+        return _run(argv, cwd, env, timeout, stdin, cap)
+
+
+def _run(
+    argv: Sequence[str], cwd: Path, env: Mapping[str, str], timeout: float, stdin: bytes, cap: int
+) -> Finished:
     start = time.monotonic()
     with _lock:
         if _closed.is_set():

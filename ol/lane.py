@@ -1,0 +1,129 @@
+"""Lanes: the ways in which a module's tests run, each a supervisor with what it opens before the unit."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+
+from ol.build import Builder, Built, Role
+from ol.manifest import Language, Module, TestEntry
+from ol.parallel import together
+from ol.pysuite import PyRunner
+from ol.stream import Frame
+from ol.suite import Request, Runner
+from ol.toolchain import Sanitizer
+
+Sources = Mapping[str, bytes]
+"""The files of a unit: path in the tree to bytes."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trial:
+    """One test on one build of one unit. `mutant` selects a variant in the object; 0 is the unit."""
+
+    unit: Built
+    mutant: int
+    test: TestEntry
+    sanitizer: Sanitizer
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lane:
+    """One way to run tests: a supervisor with its suite, and what it opens before the unit."""
+
+    runner: Runner | PyRunner
+    before: tuple[Built, ...]
+
+    def run(self, trials: Sequence[Trial], seed: int) -> list[Frame]:
+        return self.runner.run(
+            [
+                Request(
+                    test=t.test.name,
+                    units=(*self.before, t.unit),
+                    seconds=t.test.seconds,
+                    seed=seed,
+                    mutant=t.mutant,
+                )
+                for t in trials
+            ]
+        )
+
+    def want(self, tests: Sequence[TestEntry], seed: int) -> list[Frame]:
+        """The frames of the oracle, which holds no unit under test."""
+        requests = [Request(test=t.name, units=self.before, seconds=t.seconds, seed=seed) for t in tests]
+        return self.runner.run(requests)
+
+    def careful(self, *, symbols: bool = False) -> "Lane":
+        """The same with leak detection, and with symbols in reports when asked for."""
+        if isinstance(self.runner, PyRunner):
+            return self
+        return replace(self, runner=replace(self.runner, leaks=True, symbols=symbols))
+
+    def key(self, test: TestEntry, seed: int) -> str:
+        return " ".join([self.runner.key, test.id, str(seed), *(b.key for b in self.before)])
+
+
+def unit_lane(
+    builder: Builder,
+    module: Module,
+    dependencies: Mapping[str, Sources],
+    sanitizer: Sanitizer,
+) -> Lane:
+    """The way to run units under `sanitizer`; NONE is Python's."""
+    python = sanitizer is Sanitizer.NONE
+    before = _sources(builder.course.linked(module), dependencies, python=python)
+    if python:
+        return _python_lane(builder, module, before, None)
+    return _c_lane(builder, module, before, Role.UNIT, sanitizer)
+
+
+def oracle_lane(
+    builder: Builder, module: Module, dependencies: Mapping[str, Sources], language: Language
+) -> Lane:
+    """The way to learn what is wanted of tests in `language`."""
+    python = language is Language.PYTHON
+    before = _sources(builder.course.oracles(module), dependencies, python=python)
+    if python:
+        return _python_lane(builder, module, before, builder.course.fixtures(module))
+    return _c_lane(builder, module, before, Role.ORACLE, Sanitizer.NONE)
+
+
+def _sources(
+    modules: Sequence[Module], dependencies: Mapping[str, Sources], *, python: bool
+) -> list[Sources]:
+    """Of the modules that a lane opens first; only Python opens units of both languages."""
+    return [dependencies[m.id] for m in modules if python or m.language is Language.C]
+
+
+def _python_lane(
+    builder: Builder, module: Module, before: Sequence[Sources], fixtures: Path | None
+) -> Lane:
+    made = together([partial(builder.any_unit, sources, Sanitizer.NONE) for sources in before])
+    runner = PyRunner(
+        testkit=builder.course.testkit,
+        suite=builder.course.tests(module),
+        cache=builder.cache,
+        fixtures=fixtures,
+    )
+    return Lane(runner=runner, before=tuple(made))
+
+
+def _c_lane(
+    builder: Builder, module: Module, before: Sequence[Sources], role: Role, sanitizer: Sanitizer
+) -> Lane:
+    supervisor, suite, *made = together(
+        [
+            partial(builder.supervisor, sanitizer),
+            partial(builder.suite, module, role, sanitizer),
+            *(partial(builder.any_unit, sources, sanitizer) for sources in before),
+        ]
+    )
+    runner = Runner(
+        toolchain=builder.toolchain,
+        sanitizer=sanitizer,
+        supervisor=supervisor,
+        suite=suite,
+        cache=builder.cache,
+        fixtures=builder.course.fixtures(module) if role is Role.ORACLE else None,
+    )
+    return Lane(runner=runner, before=tuple(made))

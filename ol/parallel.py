@@ -1,0 +1,31 @@
+"""Independent calls side by side. The work is in child processes, so threads are enough."""
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+def together(calls: Sequence[Callable[[], T]]) -> list[T]:
+    """The results of all calls, in their order. Raises the first error once the others have ended.
+
+    How many processes run at a time is the business of `process.set_jobs`, not of the threads here.
+    """
+    if len(calls) <= 1:
+        return [call() for call in calls]
+    with ThreadPoolExecutor(max_workers=len(calls)) as pool:
+        return [future.result() for future in [pool.submit(call) for call in calls]]
+
+
+def finished(calls: Sequence[Callable[[], T]]) -> Iterator[T]:
+    """Results as they come, in any order. Raises the first error."""
+    with ThreadPoolExecutor(max_workers=max(1, min(len(calls), 16))) as pool:
+        futures = [pool.submit(call) for call in calls]
+        try:
+            for future in as_completed(futures):
+                yield future.result()
+        except BaseException:
+            for future in futures:
+                future.cancel()
+            raise

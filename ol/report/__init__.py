@@ -1,0 +1,1 @@
+"""Renderers: a result in, text out. Nothing here runs or reads anything."""

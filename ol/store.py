@@ -1,0 +1,54 @@
+"""What is remembered between runs: blobs by the digest of all that decided them, in one SQLite file.
+
+A key changes with any input, so nothing is ever invalidated; the file may be deleted at any time.
+"""
+
+import sqlite3
+import threading
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from ol.errors import ToolError
+
+_SCHEMA = "CREATE TABLE IF NOT EXISTS blob (key TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID"
+
+
+class Store:
+    """Safe to use from several threads, and from several processes at once."""
+
+    def __init__(self, path: Path):
+        self._path = path
+        self._lock = threading.Lock()
+        self._connection: sqlite3.Connection | None = None
+
+    def get(self, key: str) -> bytes | None:
+        with self._use() as db:
+            row = db.execute("SELECT value FROM blob WHERE key = ?", (key,)).fetchone()
+        return None if row is None else bytes(row[0])
+
+    def put(self, items: Iterable[tuple[str, bytes]]) -> None:
+        with self._use() as db, db:
+            db.executemany("INSERT OR REPLACE INTO blob VALUES (?, ?)", items)
+
+    @contextmanager
+    def _use(self) -> Iterator[sqlite3.Connection]:
+        try:
+            with self._lock:
+                if self._connection is None:
+                    self._connection = self._open()
+                yield self._connection
+        except (sqlite3.Error, OSError) as error:
+            raise ToolError(
+                f"the store of results cannot be used: {error}",
+                where=str(self._path),
+                next_step="free some space, delete the file, or name another folder: OL_CACHE=DIR",
+            ) from None
+
+    def _open(self) -> sqlite3.Connection:
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        db = sqlite3.connect(self._path, timeout=30, check_same_thread=False)
+        db.execute("PRAGMA journal_mode = WAL")
+        db.execute("PRAGMA synchronous = NORMAL")
+        db.execute(_SCHEMA)
+        return db

@@ -1,0 +1,192 @@
+"""A module made ready: supervisors, suites, dependencies and oracles, built once for many units.
+
+Results are remembered by the content that decided them: unit, dependencies, tests, kit, compiler, seed
+and the judge's own source.
+"""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, partial
+from pathlib import Path
+
+import msgspec
+
+from ol import process
+from ol.build import Builder, Built
+from ol.judge import judge, wishes
+from ol.lane import Lane, Sources, Trial, oracle_lane, unit_lane
+from ol.manifest import Language, Module, TestEntry, Way
+from ol.parallel import together
+from ol.store import Store
+from ol.stream import Kind, Record, records
+from ol.toolchain import Sanitizer
+from ol.verdict import TestResult, merged
+
+_UNSETTLED = (Way.TIMEOUT, Way.MEMORY)
+"""Ways that a busy machine may cause: such a result is not remembered."""
+
+
+UnitObjects = Mapping[Sanitizer, Built]
+"""One unit, built as each of its tests needs it. NONE is the build that Python opens."""
+
+
+def sanitizers_of(test: TestEntry) -> tuple[Sanitizer, ...]:
+    """The builds that a test runs on; it passes where it passes on all of them."""
+    if test.language is Language.PYTHON:
+        return (Sanitizer.NONE,)
+    return (Sanitizer.ASAN, Sanitizer.TSAN) if test.threads else (Sanitizer.ASAN,)
+
+
+@cache
+def _judges() -> str:
+    """Digest of the sources that turn streams into results."""
+    folder = Path(__file__).parent
+    names = ("judge.py", "compare.py", "reports.py", "stream.py", "verdict.py", "testbed.py")
+    return hashlib.blake2b(b"".join((folder / n).read_bytes() for n in names)).hexdigest()[:32]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Testbed:
+    """Runs the tests of one module on any number of units. Make it with `prepare`."""
+
+    __test__ = False
+
+    builder: Builder
+    store: Store
+    module: Module
+    seed: int
+    units: Mapping[Sanitizer, Lane]
+    oracles: Mapping[Language, Lane]
+
+    def build(self, sources: Sources, tests: Sequence[TestEntry]) -> UnitObjects:
+        """Raises CompileError when the unit does not compile."""
+        kinds = sorted({s for t in tests for s in sanitizers_of(t)})
+        built = together([partial(self.builder.any_unit, sources, s) for s in kinds])
+        return dict(zip(kinds, built, strict=True))
+
+    def run(
+        self,
+        unit: UnitObjects,
+        tests: Sequence[TestEntry],
+        *,
+        only: Sequence[Sanitizer] = tuple(Sanitizer),
+        mutant: int = 0,
+    ) -> list[TestResult]:
+        """One result for each test, in their order, from the builds in `only`."""
+        return self.run_all([(unit, mutant, t) for t in tests], only=only)
+
+    def run_all(
+        self,
+        cases: Sequence[tuple[UnitObjects, int, TestEntry]],
+        *,
+        only: Sequence[Sanitizer] = tuple(Sanitizer),
+    ) -> list[TestResult]:
+        """One result for each (unit, mutant, test), in their order."""
+        trials = [
+            [Trial(unit=unit[s], mutant=mutant, test=t, sanitizer=s) for s in sanitizers_of(t) if s in only]
+            for unit, mutant, t in cases
+        ]
+        results = self._remembered(list(dict.fromkeys(t for group in trials for t in group)))
+        return [merged([results[t] for t in group]) for group in trials]
+
+    def run_alone(
+        self,
+        unit: UnitObjects,
+        test: TestEntry,
+        *,
+        only: Sequence[Sanitizer] = tuple(Sanitizer),
+        mutant: int = 0,
+        patience: float,
+    ) -> TestResult:
+        """The result while no other process runs, with `patience` times the test's limit."""
+        longer = replace(test, seconds=test.seconds * patience)
+        with process.alone():
+            return self.run(unit, [longer], only=only, mutant=mutant)[0]
+
+    def careful(self, *, symbols: bool = False) -> "Testbed":
+        """The same bed with leak detection, and with symbols in reports when asked for."""
+        units = {s: lane.careful(symbols=symbols) for s, lane in self.units.items()}
+        return replace(self, units=units)
+
+    def _remembered(self, trials: Sequence[Trial]) -> dict[Trial, TestResult]:
+        keys = {t: self._key(t) for t in trials}
+        known: dict[Trial, TestResult] = {}
+        for trial, key in keys.items():
+            if blob := self.store.get(key):
+                known[trial] = msgspec.json.decode(blob, type=TestResult)
+        fresh = self._measure([t for t in trials if t not in known])
+        settled = [t for t, r in fresh.items() if not set(r.ways) & set(_UNSETTLED)]
+        if settled:
+            self.store.put((keys[t], msgspec.json.encode(fresh[t])) for t in settled)
+        return known | fresh
+
+    def _measure(self, trials: Sequence[Trial]) -> dict[Trial, TestResult]:
+        if not trials:
+            return {}
+        shards = [s for sanitizer in Sanitizer for s in self._shards(trials, sanitizer)]
+        tests = {t.test.id: t.test for t in trials}
+        wanted = self.wanted(list(tests.values()))
+        ran = together([partial(self.units[s[0].sanitizer].run, s, self.seed) for s in shards])
+        statuses = self.builder.course.entry.statuses
+        return {
+            trial: judge(trial.test.id, frame, wanted[trial.test.id], statuses)
+            for shard, frames in zip(shards, ran, strict=True)
+            for trial, frame in zip(shard, frames, strict=True)
+        }
+
+    @staticmethod
+    def _shards(trials: Sequence[Trial], sanitizer: Sanitizer) -> list[list[Trial]]:
+        """The trials of one build, dealt to as many supervisors as may run at a time."""
+        mine = [t for t in trials if t.sanitizer is sanitizer]
+        n = min(process.jobs(), -(-len(mine) // 3))
+        return [mine[k::n] for k in range(n)]
+
+    def _key(self, trial: Trial) -> str:
+        parts = (
+            self.units[trial.sanitizer].key(trial.test, self.seed),
+            self.oracles[trial.test.language].key(trial.test, self.seed),
+            trial.unit.key,
+            str(trial.mutant),
+            str(trial.test.seconds),
+            _judges(),
+        )
+        return "result " + hashlib.blake2b(" | ".join(parts).encode(), digest_size=20).hexdigest()
+
+    def wanted(self, tests: Sequence[TestEntry]) -> dict[str, tuple[Record, ...]]:
+        """What the oracle wants of each test. Raises ToolError when an oracle does not finish."""
+        keys = {t.id: f"oracle {self.oracles[t.language].key(t, self.seed)}" for t in tests}
+        known = {t: records(blob) for t, key in keys.items() if (blob := self.store.get(key))}
+        missing = [t for t in tests if t.id not in known]
+        for language in {t.language for t in missing}:
+            group = [t for t in missing if t.language is language]
+            frames = self.oracles[language].want(group, self.seed)
+            known |= {t.id: wishes(t.id, f) for t, f in zip(group, frames, strict=True)}
+            self.store.put((keys[t.id], f.stream) for t, f in zip(group, frames, strict=True))
+        return {t: tuple(r for r in w if r.kind >= Kind.WANT_STATUS) for t, w in known.items()}
+
+
+def prepare(
+    builder: Builder,
+    store: Store,
+    module: Module,
+    dependencies: Mapping[str, Sources],
+    tests: Sequence[TestEntry],
+    *,
+    seed: int = 0,
+) -> Testbed:
+    """Builds what `tests` need. `dependencies` holds the sources of every module that `module`
+    depends on, the student's or the reference's. Raises CompileError when one does not compile."""
+    kinds = sorted({s for t in tests for s in sanitizers_of(t)})
+    languages = sorted({t.language for t in tests})
+    make_unit = partial(unit_lane, builder, module, dependencies)
+    make_oracle = partial(oracle_lane, builder, module, dependencies)
+    lanes = together([partial(make_unit, s) for s in kinds] + [partial(make_oracle, x) for x in languages])
+    return Testbed(
+        builder=builder,
+        store=store,
+        module=module,
+        seed=seed,
+        units=dict(zip(kinds, lanes, strict=False)),
+        oracles=dict(zip(languages, lanes[len(kinds) :], strict=True)),
+    )
