@@ -31,12 +31,12 @@ static float scale_by_power_of_two(float x, int32_t n) {
 
 static int32_t nearest_int(float x) { return (int32_t)(x + (x < 0.0f ? -0.5f : 0.5f)); }
 
-/* exp(r) for |r| <= ln(2) / 2: 1 + (r + r^2 p(r)), p of degree 4 fitted for the least relative error of the whole. Adding
- * the 1 last leaves one rounding of full weight, and gives exactly 1 at r = 0. */
+/* exp(r) for |r| <= ln(2) / 2 as 1 + (r + r^2 p(r)), p of degree 4 fitted for the least relative error of the whole.
+ * Adding the 1 last leaves one rounding of full weight, and gives exactly 1 at r = 0. */
 static float exp_reduced(float r) {
     float p = 0x1.6a1f62p-10f;
     p = p * r + 0x1.123ccap-7f;
-    p = p * r + 0x1.55903ap-5f;
+    p = p * r + 0x1.555904p-5f;
     p = p * r + 0x1.55548ep-3f;
     p = p * r + 0x1.fffffcp-2f;
     return 1.0f + (r + r * r * p);

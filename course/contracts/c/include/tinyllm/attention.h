@@ -1,5 +1,4 @@
-/*
- * tinyllm/attention.h: fused attention, once for prefill and once for decode.
+/* attention.h (L9.3, L9.4): fused attention, once for prefill and once for decode.
  *
  * Two units implement this header, one per section: L9.3 reads contiguous float32 keys and values, L9.4 reads f16 keys
  * and values through the block tables of a KV pool. They are held to one order of operations, written down here once,
@@ -85,9 +84,9 @@
  * Status       TL_EINVAL: B, H, Hkv, Tq, Tk, D or q_offset negative; q, k, v or o NULL while it has elements.
  *              TL_ESHAPE: Hkv 0 (found before anything is divided by it) or above H; H no multiple of Hkv.
  *              TL_ENOMEM: scratch that is needed cannot be had. TL_EBUSY: from tp.
- *              No query (B, H or Tq 0) and no key (Tk 0) are valid; without queries nothing is written.
- * Left open    An implementation that needs no scratch never runs out of it. What a negative Br or Bc does, or a q_offset
- *              at which q_offset + Tq is no int64_t. The outputs after TL_ENOMEM or TL_EBUSY. An empty batch together
+ *              No query (B or Tq 0) and no key (Tk 0) are valid; without queries nothing is written.
+ * Left open    An implementation that needs no scratch never runs out of it. What a negative Br or Bc does, or a
+ *              q_offset at which q_offset + Tq is no int64_t. The outputs after TL_ENOMEM or TL_EBUSY. An empty batch together
  *              with NULL pointers or another fault. Which status wins if a call has several faults. The bits of a row
  *              that has a score which is not finite; other rows are not touched by it.
  */

@@ -1,5 +1,4 @@
-/*
- * tinyllm/numerics.h: number formats and the exponential that the kernels share.
+/* numerics.h (M09.7, M09.6): number formats and the exponential that the kernels share.
  *
  * Two units implement this header, one per section. Every function here is pure: it depends on its arguments
  * alone, keeps no state, cannot fail and may run on any thread. Results do not depend on the compiler or the

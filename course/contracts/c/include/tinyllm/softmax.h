@@ -1,5 +1,4 @@
-/*
- * tinyllm/softmax.h: softmax over the rows of a matrix (L9.2, c/src/kernels/softmax.c).
+/* softmax.h (L9.2): softmax over the rows of a matrix.
  */
 #ifndef TINYLLM_SOFTMAX_H
 #define TINYLLM_SOFTMAX_H
