@@ -5,6 +5,7 @@ NaN fails it. The unit's process has no say here: a stream that ends early has f
 process's exit status, and so has one with an observation missing.
 """
 
+import re
 from collections import defaultdict, deque
 from collections.abc import Iterator
 
@@ -26,6 +27,7 @@ SIGNALS = {
     25: "SIGXFSZ, the limit on file size",
     31: "SIGSYS, a forbidden system call",
 }
+_PLACE = re.compile(r'^  File "(.+)", line (\d+),', re.MULTILINE)
 CRASHES = (4, 6, 7, 8, 11)
 
 
@@ -63,6 +65,7 @@ def judge(test: str, unit: Frame, wanted: tuple[Record, ...], statuses: tuple[st
         seen = ()
         failures.append(_ended(Way.EXIT, f"the stream of observations is broken: {error}", unit))
     finished = bool(seen) and seen[-1].kind is Kind.SAW_END
+    failures += _raised(seen)
     failures += _endings(unit, finished, has_report=bool(failures))
     failures += _pairs(seen, wanted, statuses, finished)
     return TestResult(
@@ -71,6 +74,24 @@ def judge(test: str, unit: Frame, wanted: tuple[Record, ...], statuses: tuple[st
         failures=tuple(failures),
         seconds=unit.wall,
     )
+
+
+def _raised(seen: tuple[Record, ...]) -> Iterator[Failure]:
+    """The exception that ended a Python test: a message and a traceback with a NUL between them."""
+    for k, record in enumerate(seen):
+        if record.kind is not Kind.SAW_RAISED:
+            continue
+        message, _, trace = record.text.partition("\0")
+        frames = _PLACE.findall(trace)
+        yield Failure(
+            way=Way.CRASH,
+            check="came to its end",
+            expected="no exception",
+            got=f"{record.name}: {message}" if message else record.name,
+            where=":".join(frames[-1]) if frames else "",
+            note=next((r.name for r in reversed(seen[:k]) if r.kind is Kind.SAW_NOTE), ""),
+            detail=trace,
+        )
 
 
 def _ended(way: Way, how: str, unit: Frame) -> Failure:
@@ -104,7 +125,7 @@ def _pairs(
     for record in seen:
         if record.kind is Kind.SAW_NOTE:
             note = record.name
-        elif record.kind is not Kind.SAW_END:
+        elif record.kind not in (Kind.SAW_END, Kind.SAW_RAISED):
             waiting[record.name].append((record, note))
     for wish in wanted:
         if wish.kind is Kind.WANT_SAME:

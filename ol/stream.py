@@ -1,7 +1,7 @@
 """What comes out of a test's process: frames of the supervisor, and the records inside them.
 
 Pure: bytes in, frozen records out. The layouts are written by course/testkit/supervisor.c (frames) and
-kit.c (records); all numbers are little endian.
+kit.c (records), and by their twins pysupervisor.py and olkit.py; all numbers are little endian.
 """
 
 import struct
@@ -27,6 +27,7 @@ class Kind(IntEnum):
     SAW_ARRAY = 3
     SAW_FACT = 4
     SAW_END = 5
+    SAW_RAISED = 6
     WANT_STATUS = 16
     WANT_CLOSE = 17
     WANT_ULP = 18
@@ -215,7 +216,7 @@ def _record(kind: Kind, name: str, r: _Reader) -> Record:
             return Record(kind=kind, name=name, dtype=dtype, data=data)
         case Kind.WANT_NAN:
             return Record(kind=kind, name=name, count=r.number("q"))
-        case Kind.WANT_SAME | Kind.WANT_TEXT_WITH:
+        case Kind.WANT_SAME | Kind.WANT_TEXT_WITH | Kind.SAW_RAISED:
             return Record(kind=kind, name=name, text=r.text())
         case Kind.SAW_NOTE | Kind.SAW_END | Kind.WANT_FACT:
             return Record(kind=kind, name=name)

@@ -2,7 +2,7 @@
 
 import shutil
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -59,26 +59,17 @@ class Runner:
 
     def run(self, requests: Sequence[Request]) -> list[Frame]:
         """One frame for each request, in their order."""
-        lines = "".join(_line(n, q) for n, q in enumerate(requests))
         with disk_errors(self.cache):
             logs = Path(tempfile.mkdtemp(prefix="run-", dir=self.cache))
         try:
             argv = [*self._program(), str(self.suite.path), str(logs / "log")]
             argv += [str(self.fixtures)] if self.fixtures else []
-            done = process.run(
-                argv,
-                cwd=self.suite.path.parent,
-                env=self._environment(logs),
-                stdin=lines.encode(),
-                timeout=START_SECONDS + sum(q.seconds + 2 for q in requests),
-                cap=1 << 30,
-            )
+            got, done = exchange(argv, requests, cwd=self.suite.path.parent, env=self._environment(logs))
         finally:
             shutil.rmtree(logs, ignore_errors=True)
-        got = {f.number: f for f in frames(done.out)} if done.code == 0 else {}
-        if len(got) != len(requests):
+        if got is None:
             raise self._cannot_start(done)
-        return [got[n] for n in range(len(requests))]
+        return got
 
     def _program(self) -> list[str]:
         return [*self.toolchain.launch, str(self.supervisor.path)]
@@ -111,6 +102,25 @@ class Runner:
             + install_line(self.toolchain.family),
             code=Exit.NO_TOOLCHAIN,
         )
+
+
+def exchange(
+    argv: Sequence[str], requests: Sequence[Request], *, cwd: Path, env: Mapping[str, str]
+) -> tuple[list[Frame] | None, process.Finished]:
+    """Gives a supervisor its requests and takes one frame for each, in their order; None where it did
+    not answer them all."""
+    done = process.run(
+        argv,
+        cwd=cwd,
+        env=env,
+        stdin="".join(_line(n, q) for n, q in enumerate(requests)).encode(),
+        timeout=START_SECONDS + sum(q.seconds + 2 for q in requests),
+        cap=1 << 30,
+    )
+    got = {f.number: f for f in frames(done.out)} if done.code == 0 else {}
+    if len(got) != len(requests):
+        return None, done
+    return [got[n] for n in range(len(requests))], done
 
 
 def _line(number: int, q: Request) -> str:

@@ -1,0 +1,192 @@
+"""The child, the twin of child.c: takes its limits, opens the units, runs one test with pytest. All code
+of a student runs in here.
+"""
+
+import ctypes
+import faulthandler
+import os
+import resource
+import signal
+import sys
+import traceback
+from collections.abc import Generator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NoReturn
+
+import pytest
+from olkit import KitFault, Ol
+
+PR_SET_PDEATHSIG = 1
+FILE_BYTES = 64 << 20
+STACK_BYTES = 8 << 20
+MOST_FRAMES = 20
+MOST_TEXT = 2000
+FAULT = 97
+"""Exit status where the test itself is at fault."""
+
+_NOT_NEEDED = (
+    *("cacheprovider", "debugging", "doctest", "faulthandler", "junitxml", "legacypath", "logging"),
+    *("pastebin", "setuponly", "setupplan", "stepwise", "terminal", "threadexception"),
+    *("unraisableexception", "warnings"),
+)
+prctl = ctypes.CDLL(None).prctl
+
+
+def options(folder: Path) -> list[str]:
+    """Pytest's options for a suite: nothing of the user's, nothing that prints or rewrites."""
+    fixed = ["-c", os.devnull, "--noconftest", "--capture=no", "--assert=plain"]
+    plugins = [option for plugin in _NOT_NEEDED for option in ("-p", f"no:{plugin}")]
+    return [*fixed, *plugins, "--rootdir", str(folder)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Job:
+    """One test to run: over which units, for how long, and what it is told."""
+
+    source: Path
+    test: str
+    objects: Sequence[str]
+    seconds: float
+    rss_mb: int
+    seed: int
+    mutant: int
+    fixtures: str | None
+
+    @property
+    def trees(self) -> list[str]:
+        """The folders of Python units among the objects."""
+        return [str(Path(o).resolve()) for o in self.objects if not o.endswith(".so")]
+
+
+def _limit(which: int, soft: int, hard: int) -> None:
+    _, most = resource.getrlimit(which)
+    hard = hard if most == resource.RLIM_INFINITY else min(hard, most)
+    resource.setrlimit(which, (min(soft, hard), hard))
+
+
+def _take_limits(seconds: float) -> None:
+    cpu = 4 * (int(seconds) + 1)  # a pool's threads add up their CPU time
+    _limit(resource.RLIMIT_CPU, cpu, cpu + 1)
+    _limit(resource.RLIMIT_CORE, 0, 0)
+    _limit(resource.RLIMIT_FSIZE, FILE_BYTES, FILE_BYTES)
+    _limit(resource.RLIMIT_STACK, STACK_BYTES, STACK_BYTES)
+
+
+def _open_units(job: Job) -> ctypes.CDLL:
+    """Open the C units in order and put the Python units on the path."""
+    for path in job.objects:
+        if not path.endswith(".so"):
+            continue
+        unit = ctypes.CDLL(path, mode=ctypes.RTLD_GLOBAL)
+        if job.mutant:
+            with suppress(ValueError):
+                ctypes.c_int.in_dll(unit, "ol_mutant").value = job.mutant
+    sys.path[:0] = job.trees
+    return ctypes.CDLL(None)
+
+
+def _leave(code: int) -> NoReturn:
+    for pipe in (sys.stdout, sys.stderr):
+        with suppress(BaseException):
+            pipe.flush()
+    os._exit(code)  # nothing of a unit has a say after the end
+
+
+def _fault(what: object) -> NoReturn:
+    os.write(2, f"ol: {what}\n".encode("utf-8", "backslashreplace"))
+    _leave(FAULT)
+
+
+class Plugin:
+    """Offers the fixture `ol` and ends the process at the first exception, whoever raised it."""
+
+    def __init__(self, ol: Ol, job: Job) -> None:
+        """Serve one test."""
+        self._ol = ol
+        self._job = job
+
+    @pytest.fixture
+    def ol(self) -> Ol:
+        """The kit."""
+        return self._ol
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_setup(self) -> Generator[None, Any, Any]:
+        """Meet exceptions of fixtures."""
+        return (yield from self._guard())
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_call(self) -> Generator[None, Any, Any]:
+        """Meet exceptions of the test and of the unit."""
+        return (yield from self._guard())
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_teardown(self) -> Generator[None, Any, Any]:
+        """Meet exceptions of fixtures."""
+        return (yield from self._guard())
+
+    def _guard(self) -> Generator[None, Any, Any]:
+        try:
+            return (yield)
+        except KitFault as fault:
+            _fault(fault)
+        except BaseException as error:
+            if self._ol.oracle:
+                traceback.print_exception(error)
+            message, trace = describe(error, self._job)
+            self._ol.raised(type(error).__name__, f"{message}\0{trace}")
+            _leave(1)
+
+
+def _message(error: BaseException) -> str:
+    if isinstance(error, SyntaxError):
+        return str(error.msg)
+    try:
+        text = str(error)
+    except BaseException:
+        return "its text cannot be told"
+    return text.replace("\0", "\\0")[:MOST_TEXT]
+
+
+def describe(error: BaseException, job: Job) -> tuple[str, str]:
+    """Message, and the traceback cut to the units' own frames, innermost last; where a unit has none,
+    the frames of the test."""
+    trees = {f"{tree}{os.sep}": f"python{os.sep}" for tree in job.trees}
+    frames = list(traceback.extract_tb(error.__traceback__))
+    if isinstance(error, SyntaxError) and error.filename:
+        line = error.text.strip() if error.text else ""
+        frames.append(traceback.FrameSummary(error.filename, error.lineno, "<module>", line=line))
+    for prefixes in (trees, {f"{job.source.parent}{os.sep}": ""}):
+        shown = [
+            f'  File "{name}{f.filename.removeprefix(prefix)}", line {f.lineno}, in {f.name}\n    {f.line}'
+            for f in frames
+            for prefix, name in prefixes.items()
+            if f.filename.startswith(prefix)
+        ]
+        if shown:
+            return _message(error), "\n".join(shown[-MOST_FRAMES:])
+    return _message(error), ""
+
+
+def run_child(job: Job, stream: int) -> NoReturn:
+    """Run the test and leave; what it saw or wants is on `stream` then."""
+    prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    os.setsid()
+    _take_limits(job.seconds)
+    sys.stdin, sys.stdout, sys.stderr = (
+        open(fd, mode, buffering=1, encoding="utf-8", errors="backslashreplace", closefd=False)  # noqa: SIM115
+        for fd, mode in ((0, "r"), (1, "w"), (2, "w"))
+    )
+    faulthandler.enable(2)
+    try:
+        lib = _open_units(job)
+    except OSError as error:
+        _fault(f"cannot open a unit: {error}")
+    ol = Ol(stream=stream, seed=job.seed, fixtures=job.fixtures, lib=lib)
+    target = f"{job.source}::test_{job.test}"
+    if pytest.main([*options(job.source.parent), target], plugins=[Plugin(ol, job)]) != 0:
+        _fault("pytest could not run the test")
+    ol.finish()
+    _leave(0)

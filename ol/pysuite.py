@@ -1,0 +1,76 @@
+"""Runs the Python tests of a module: the same requests and frames as in ol.suite, another supervisor."""
+
+import hashlib
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from importlib.metadata import version
+from pathlib import Path
+
+from ol import process
+from ol.build import disk_errors
+from ol.errors import ToolError
+from ol.stream import Frame
+from ol.suite import START_SECONDS, Request, exchange
+from ol.toolchain import environment
+
+
+@dataclass(frozen=True, kw_only=True)
+class PyRunner:
+    """The supervisor for Python with a suite, ready to run.
+
+    `testkit` is the folder of the kit, `suite` that of a module's tests. `fixtures` is None in the unit
+    role, and a folder, which need not exist, in the oracle role.
+    """
+
+    testkit: Path
+    suite: Path
+    cache: Path
+    fixtures: Path | None = None
+
+    @cached_property
+    def key(self) -> str:
+        """Digest of all that decides a run beside its request."""
+        digest = hashlib.blake2b(digest_size=16)
+        role = "unit" if self.fixtures is None else "oracle"
+        for part in (role, sys.version, *(version(name) for name in ("numpy", "pytest"))):
+            digest.update(part.encode() + b"\0")
+        files = [p for folder in (self.testkit, self.suite) for p in sorted(folder.glob("*.py"))]
+        if self.fixtures is not None:
+            files += sorted(p for p in self.fixtures.rglob("*") if p.is_file())
+        for path in files:
+            text = path.read_bytes()
+            digest.update(path.name.encode() + b"\0" + len(text).to_bytes(8, "little") + text)
+        return digest.hexdigest()
+
+    def tests(self) -> list[str]:
+        """The names of the tests that the suite defines, without "test_"."""
+        argv = [*self._program(), "--list", str(self.suite)]
+        done = process.run(argv, cwd=self.suite, env=environment(), timeout=START_SECONDS)
+        if done.code != 0:
+            raise self._cannot_start(done)
+        return done.out.decode().split()
+
+    def run(self, requests: Sequence[Request]) -> list[Frame]:
+        """One frame for each request, in their order."""
+        objects = self.cache / "objects"
+        with disk_errors(self.cache):
+            objects.mkdir(parents=True, exist_ok=True)
+        argv = [*self._program(), str(self.suite), str(self.cache / "log")]
+        argv += [str(self.fixtures)] if self.fixtures else []
+        got, done = exchange(argv, requests, cwd=objects, env=environment())
+        if got is None:
+            raise self._cannot_start(done)
+        return got
+
+    def _program(self) -> list[str]:
+        return [sys.executable, "-I", str(self.testkit / "pysupervisor.py")]
+
+    def _cannot_start(self, done: process.Finished) -> ToolError:
+        said = (done.err + done.out[:200]).decode("utf-8", "replace").strip()
+        return ToolError(
+            f"the test supervisor for Python ended with status {done.code}",
+            where=said[:2000],
+            next_step="run the command again; if it repeats, please report it",
+        )
