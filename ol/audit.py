@@ -4,7 +4,7 @@ First the reference must pass; then each mutant is built and run by the test tha
 that test's own outcome counts, and only in the way that the entry says.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import partial
@@ -13,13 +13,14 @@ from ol import patch
 from ol.build import Builder, CompileError
 from ol.course import Course
 from ol.errors import ToolError, unknown
-from ol.lane import Sources
-from ol.manifest import Module, MutantEntry, TestEntry, Way
-from ol.parallel import finished
+from ol.lane import Sources, Trial
+from ol.manifest import Language, Module, MutantEntry, TestEntry, Way
+from ol.parallel import together
 from ol.store import Store
-from ol.testbed import Testbed, prepare, sanitizers_of
+from ol.testbed import Testbed, UnitObjects, prepare, sanitizers_of
 from ol.toolchain import Sanitizer
-from ol.verdict import Outcome, TestResult
+from ol.variants import combined_sources
+from ol.verdict import Outcome, TestResult, merged
 
 PATIENCE = 3.0
 """A time-out counts after a second run, alone, with this many times the limit."""
@@ -141,8 +142,9 @@ def audit(
     reference = builder.reference_sources(module)
     mutants = [planted(course, module, entry, reference) for entry in entries]
     dependencies = {m.id: builder.reference_sources(m) for m in course.closure(module.depends)}
-    progress(f"{module.id}: building the tests", 0, len(mutants) + 1)
+    progress(f"{module.id}: building the tests", 0, 3)
     bed = prepare(builder, store, module, dependencies, module.tests, seed=seed)
+    progress(f"{module.id}: the reference against its tests", 1, 3)
     careful = bed.careful()
     baseline = careful.run(careful.build(reference, module.tests), module.tests)
     report = AuditReport(
@@ -156,39 +158,106 @@ def audit(
     )
     if not report.baseline_holds:
         return report
-    results = _all(bed, module, mutants, matrix=matrix, progress=progress)
-    order = {entry.id: k for k, entry in enumerate(entries)}
-    ordered = sorted(results, key=lambda r: order[r.entry.id])
-    return replace(report, mutants=tuple(ordered))
+    progress(f"{module.id}: building the mutants", 2, 3)
+    variants = _build_all(bed, reference, mutants, matrix=matrix)
+    return replace(
+        report, mutants=tuple(_run_all(bed, mutants, variants, matrix=matrix, progress=progress))
+    )
 
 
-def _all(
-    bed: Testbed, module: Module, mutants: Sequence[Planted], *, matrix: bool, progress: Progress
+@dataclass(frozen=True, kw_only=True)
+class Variant:
+    """A mutant as it can be run, alone in its object (number 0) or as one of many; or why it cannot."""
+
+    unit: UnitObjects
+    number: int
+    unviable: str = ""
+
+
+def _tests(module: Module, entry: MutantEntry, *, matrix: bool) -> list[TestEntry]:
+    return list(module.tests) if matrix else [module.test(entry.test)]
+
+
+def _build_all(
+    bed: Testbed, reference: Sources, mutants: Sequence[Planted], *, matrix: bool
+) -> list[Variant]:
+    """One object for all mutants that fit into it; the others are built each on its own."""
+    numbers = [0] * len(mutants)
+    shared: UnitObjects = {}
+    if bed.module.language is Language.C:
+        whole = [m.sources or reference for m in mutants]
+        sources, numbers = combined_sources(reference, whole)
+        tests = [
+            t
+            for m, n in zip(mutants, numbers, strict=True)
+            if n
+            for t in _tests(bed.module, m.entry, matrix=matrix)
+        ]
+        try:
+            shared = bed.build(sources, tests)
+        except CompileError:
+            numbers = [0] * len(mutants)
+    return together(
+        [
+            partial(_build_one, bed, mutant, shared, number, matrix=matrix)
+            for mutant, number in zip(mutants, numbers, strict=True)
+        ]
+    )
+
+
+def _build_one(bed: Testbed, mutant: Planted, shared: UnitObjects, number: int, *, matrix: bool) -> Variant:
+    if number or mutant.stale:
+        return Variant(unit=shared, number=number)
+    try:
+        unit = bed.build(mutant.sources, _tests(bed.module, mutant.entry, matrix=matrix))
+    except CompileError as error:
+        return Variant(unit={}, number=0, unviable=error.diagnostics)
+    return Variant(unit=unit, number=0)
+
+
+def _run_all(
+    bed: Testbed,
+    mutants: Sequence[Planted],
+    variants: Sequence[Variant],
+    *,
+    matrix: bool,
+    progress: Progress,
 ) -> Iterator[MutantResult]:
-    runs = [partial(_one, bed, module, mutant, matrix=matrix) for mutant in mutants]
-    for done, result in enumerate(finished(runs), 1):
-        progress(f"{module.id}: {result.entry.id} {result.fate}", done + 1, len(mutants) + 1)
-        yield result
+    trials: list[list[Trial]] = []
+    for mutant, variant in zip(mutants, variants, strict=True):
+        entry = mutant.entry
+        runs = not mutant.stale and not variant.unviable
+        tests = _tests(bed.module, entry, matrix=matrix) if runs else []
+        trials.append(
+            [
+                Trial(unit=variant.unit[s], mutant=variant.number, test=test, sanitizer=s)
+                for test in tests
+                for s in (sanitizers_of(test) if matrix else _needed(test, entry.how))
+            ]
+        )
+
+    def tell(done: int, total: int) -> None:
+        progress(f"{bed.module.id}: running the mutants", done, total)
+
+    results = bed.run_trials([t for group in trials for t in group], progress=tell)
+    for mutant, variant, group in zip(mutants, variants, trials, strict=True):
+        yield _result(bed, mutant, variant, {t: results[t] for t in group})
 
 
-def _one(bed: Testbed, module: Module, mutant: Planted, *, matrix: bool) -> MutantResult:
+def _result(
+    bed: Testbed, mutant: Planted, variant: Variant, results: Mapping[Trial, TestResult]
+) -> MutantResult:
     entry = mutant.entry
     if mutant.stale:
         return MutantResult(entry=entry, fate=Fate.STALE, detail=mutant.stale)
-    named = module.test(entry.test)
-    tests = list(module.tests) if matrix else [named]
-    only = tuple(Sanitizer) if matrix else _needed(named, entry.how)
-    try:
-        unit = bed.build(mutant.sources, tests)
-    except CompileError as error:
-        return MutantResult(entry=entry, fate=Fate.UNVIABLE, detail=error.diagnostics)
-    results = bed.run(unit, tests, only=only)
-    by_test = {r.test: r for r in results}
-    result = by_test[entry.test]
-    if Way.TIMEOUT in result.ways:
-        result = bed.run_alone(unit, named, only=only, patience=PATIENCE)
-    also = tuple(r.test for r in results if r.test != entry.test and r.outcome is Outcome.FAILED)
-    return _fate(entry, result, also)
+    if variant.unviable:
+        return MutantResult(entry=entry, fate=Fate.UNVIABLE, detail=variant.unviable)
+    named = [t for t in results if t.test.id == entry.test]
+    settled = [
+        bed.run_alone(t, patience=PATIENCE) if Way.TIMEOUT in results[t].ways else results[t] for t in named
+    ]
+    also = [t.test.id for t, r in results.items() if t not in named and r.outcome is Outcome.FAILED]
+    return _fate(entry, merged(settled), tuple(dict.fromkeys(also)))
 
 
 def _needed(test: TestEntry, how: Way) -> tuple[Sanitizer, ...]:

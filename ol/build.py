@@ -79,7 +79,7 @@ class Builder:
         digest = hashlib.blake2b(digest_size=16)
         folders = (self.course.include, self.course.testkit)
         for path in sorted(p for folder in folders for p in folder.rglob("*.[ch]")):
-            digest.update(str(path.relative_to(self.course.root)).encode() + b"\0")
+            digest.update(path.name.encode() + b"\0")
             digest.update(path.read_bytes() + b"\0")
         return digest.hexdigest()
 
@@ -112,12 +112,6 @@ class Builder:
         """
         return self._make("unit", sources, (*sanitizer.flags, *_SHARED), ".so")
 
-    def any_unit(self, sources: Mapping[str, bytes], sanitizer: Sanitizer) -> Built:
-        """A unit in C as a shared object, one in Python as a tree to import from."""
-        if all(name.endswith(".py") for name in sources):
-            return stage(self.cache, sources)
-        return self.unit(sources, sanitizer)
-
     def reference_sources(self, module: Module) -> dict[str, bytes]:
         try:
             return {unit: self.course.reference(unit).read_bytes() for unit in module.units}
@@ -130,7 +124,8 @@ class Builder:
 
     def key(self, sources: Mapping[str, bytes], flags: tuple[str, ...]) -> str:
         digest = hashlib.blake2b(digest_size=16)
-        shown = [f.replace(str(self.course.root), "") for f in (*self.flags, *flags)]
+        places = (str(self.course.testkit), str(self.course.root))
+        shown = [_without(f, places) for f in (*self.flags, *flags)]
         for part in (self.toolchain.identity, self._headers, *shown):
             digest.update(part.encode() + b"\0")
         for name, text in sources.items():
@@ -192,3 +187,10 @@ class Builder:
 
 
 _SHARED = ("-shared", "-fPIC", "-Wl,-z,lazy")
+
+
+def _without(flag: str, places: tuple[str, ...]) -> str:
+    """A flag that does not depend on where the course lies, for a key."""
+    for place in places:
+        flag = flag.replace(place, "")
+    return flag

@@ -6,14 +6,19 @@ from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 from ol.errors import ToolError, unknown
+from ol.exits import Exit
 from ol.manifest import CourseEntry, Module, parse_course, parse_module
 
 
 @dataclass(frozen=True)
 class Course:
-    """`root` holds course/, reference/ and mutants/: a clone, or the tree inside an installed wheel."""
+    """`root` holds course/, reference/ and mutants/: a clone, or the tree inside an installed wheel.
+
+    `testkit` is the kit that tests are built with; a course of its own uses that of ol.
+    """
 
     root: Path
+    testkit: Path
 
     @cached_property
     def entry(self) -> CourseEntry:
@@ -75,10 +80,6 @@ class Course:
     def include(self) -> Path:
         return self.root / "course" / self.entry.include
 
-    @property
-    def testkit(self) -> Path:
-        return self.root / "course" / "testkit"
-
     def tests(self, module: Module) -> Path:
         return self.root / "course" / "tests" / module.id
 
@@ -92,19 +93,31 @@ class Course:
         return self.root / "mutants" / module.id / f"{mutant_id}.patch"
 
 
-def find_course(package: Path) -> Course:
-    """The course beside the package in a clone, or inside it in a wheel.
+def find_course(package: Path, named: Path | None = None) -> Course:
+    """The course in the folder `named`; else the one beside the package in a clone, or inside it in a
+    wheel.
 
-    `package` is the folder of the ol package. Raises ToolError when there is neither.
+    `package` is the folder of the ol package. Raises ToolError when there is none.
     """
-    for root in (package.parent, package / "_tree"):
-        if (root / "course" / "course.toml").is_file():
-            return Course(root)
-    raise ToolError(
-        "the course's files are missing from this installation",
-        where=str(package),
-        next_step="install again: pip install --force-reinstall ol-grader",
-    )
+    own = next((r for r in (package.parent, package / "_tree") if _is_course(r)), None)
+    if own is None:
+        raise ToolError(
+            "the course's files are missing from this installation",
+            where=str(package),
+            next_step="install again: pip install --force-reinstall ol-grader",
+        )
+    if named is not None and not _is_course(named):
+        raise ToolError(
+            "there is no course in this folder: it has no course/course.toml",
+            where=str(named),
+            next_step="unset OL_COURSE, or let it name the folder that holds course/, reference/, mutants/",
+            code=Exit.USAGE,
+        )
+    return Course(root=named or own, testkit=own / "course" / "testkit")
+
+
+def _is_course(root: Path) -> bool:
+    return (root / "course" / "course.toml").is_file()
 
 
 def _read(path: Path) -> str:

@@ -9,6 +9,7 @@ from ol.build import Builder, Built, Role
 from ol.manifest import Language, Module, TestEntry
 from ol.parallel import together
 from ol.pysuite import PyRunner
+from ol.pytree import stage
 from ol.stream import Frame
 from ol.suite import Request, Runner
 from ol.toolchain import Sanitizer
@@ -63,6 +64,16 @@ class Lane:
         return " ".join([self.runner.key, test.id, str(seed), *(b.key for b in self.before)])
 
 
+def build_unit(builder: Builder, sources: Sources, sanitizer: Sanitizer) -> Built:
+    """A unit in C as a shared object, one in Python as a tree to import from.
+
+    Raises CompileError when a C unit does not compile.
+    """
+    if all(name.endswith(".py") for name in sources):
+        return stage(builder.cache, sources)
+    return builder.unit(sources, sanitizer)
+
+
 def unit_lane(
     builder: Builder,
     module: Module,
@@ -98,7 +109,7 @@ def _sources(
 def _python_lane(
     builder: Builder, module: Module, before: Sequence[Sources], fixtures: Path | None
 ) -> Lane:
-    made = together([partial(builder.any_unit, sources, Sanitizer.NONE) for sources in before])
+    made = together([partial(build_unit, builder, sources, Sanitizer.NONE) for sources in before])
     runner = PyRunner(
         testkit=builder.course.testkit,
         suite=builder.course.tests(module),
@@ -115,7 +126,7 @@ def _c_lane(
         [
             partial(builder.supervisor, sanitizer),
             partial(builder.suite, module, role, sanitizer),
-            *(partial(builder.any_unit, sources, sanitizer) for sources in before),
+            *(partial(build_unit, builder, sources, sanitizer) for sources in before),
         ]
     )
     runner = Runner(

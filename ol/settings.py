@@ -15,11 +15,14 @@ class Settings:
 
 
 def load(environment: Mapping[str, str] = os.environ) -> Settings:
-    """OL_CACHE names the cache; else $XDG_CACHE_HOME/ol, else ~/.cache/ol."""
+    """OL_CACHE names the cache; else $XDG_CACHE_HOME/ol, else ~/.cache/ol. OL_COURSE names the folder
+    of another course than the one that came with ol."""
     if named := environment.get("OL_CACHE"):
         cache = Path(named).expanduser()
     elif base := environment.get("XDG_CACHE_HOME"):
         cache = Path(base) / "ol"
     else:
         cache = Path.home() / ".cache" / "ol"
-    return Settings(course=find_course(Path(__file__).parent), cache=cache.absolute())
+    named = environment.get("OL_COURSE")
+    course = find_course(Path(__file__).parent, Path(named).expanduser().absolute() if named else None)
+    return Settings(course=course, cache=cache.absolute())

@@ -5,7 +5,7 @@ and the judge's own source.
 """
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
@@ -15,11 +15,11 @@ import msgspec
 from ol import process
 from ol.build import Builder, Built
 from ol.judge import judge, wishes
-from ol.lane import Lane, Sources, Trial, oracle_lane, unit_lane
+from ol.lane import Lane, Sources, Trial, build_unit, oracle_lane, unit_lane
 from ol.manifest import Language, Module, TestEntry, Way
-from ol.parallel import together
+from ol.parallel import finished, together
 from ol.store import Store
-from ol.stream import Kind, Record, records
+from ol.stream import Frame, Kind, Record, records
 from ol.toolchain import Sanitizer
 from ol.verdict import TestResult, merged
 
@@ -62,85 +62,62 @@ class Testbed:
     def build(self, sources: Sources, tests: Sequence[TestEntry]) -> UnitObjects:
         """Raises CompileError when the unit does not compile."""
         kinds = sorted({s for t in tests for s in sanitizers_of(t)})
-        built = together([partial(self.builder.any_unit, sources, s) for s in kinds])
+        built = together([partial(build_unit, self.builder, sources, s) for s in kinds])
         return dict(zip(kinds, built, strict=True))
 
-    def run(
-        self,
-        unit: UnitObjects,
-        tests: Sequence[TestEntry],
-        *,
-        only: Sequence[Sanitizer] = tuple(Sanitizer),
-        mutant: int = 0,
-    ) -> list[TestResult]:
-        """One result for each test, in their order, from the builds in `only`."""
-        return self.run_all([(unit, mutant, t) for t in tests], only=only)
-
-    def run_all(
-        self,
-        cases: Sequence[tuple[UnitObjects, int, TestEntry]],
-        *,
-        only: Sequence[Sanitizer] = tuple(Sanitizer),
-    ) -> list[TestResult]:
-        """One result for each (unit, mutant, test), in their order."""
-        trials = [
-            [Trial(unit=unit[s], mutant=mutant, test=t, sanitizer=s) for s in sanitizers_of(t) if s in only]
-            for unit, mutant, t in cases
+    def run(self, unit: UnitObjects, tests: Sequence[TestEntry]) -> list[TestResult]:
+        """One result for each test, in their order, from all builds that the test runs on."""
+        groups = [
+            [Trial(unit=unit[s], mutant=0, test=t, sanitizer=s) for s in sanitizers_of(t)] for t in tests
         ]
-        results = self._remembered(list(dict.fromkeys(t for group in trials for t in group)))
-        return [merged([results[t] for t in group]) for group in trials]
+        results = self.run_trials([t for group in groups for t in group])
+        return [merged([results[t] for t in group]) for group in groups]
 
-    def run_alone(
-        self,
-        unit: UnitObjects,
-        test: TestEntry,
-        *,
-        only: Sequence[Sanitizer] = tuple(Sanitizer),
-        mutant: int = 0,
-        patience: float,
-    ) -> TestResult:
+    def run_alone(self, trial: Trial, *, patience: float) -> TestResult:
         """The result while no other process runs, with `patience` times the test's limit."""
-        longer = replace(test, seconds=test.seconds * patience)
+        longer = replace(trial, test=replace(trial.test, seconds=trial.test.seconds * patience))
         with process.alone():
-            return self.run(unit, [longer], only=only, mutant=mutant)[0]
+            return self.run_trials([longer])[longer]
 
     def careful(self, *, symbols: bool = False) -> "Testbed":
         """The same bed with leak detection, and with symbols in reports when asked for."""
         units = {s: lane.careful(symbols=symbols) for s, lane in self.units.items()}
         return replace(self, units=units)
 
-    def _remembered(self, trials: Sequence[Trial]) -> dict[Trial, TestResult]:
+    def run_trials(
+        self, trials: Sequence[Trial], *, progress: Callable[[int, int], None] | None = None
+    ) -> dict[Trial, TestResult]:
+        """The result of each trial: remembered where its content is known, run where it is not."""
         keys = {t: self._key(t) for t in trials}
         known: dict[Trial, TestResult] = {}
         for trial, key in keys.items():
             if blob := self.store.get(key):
                 known[trial] = msgspec.json.decode(blob, type=TestResult)
-        fresh = self._measure([t for t in trials if t not in known])
+        fresh = self._measure([t for t in trials if t not in known], progress)
         settled = [t for t, r in fresh.items() if not set(r.ways) & set(_UNSETTLED)]
         if settled:
             self.store.put((keys[t], msgspec.json.encode(fresh[t])) for t in settled)
         return known | fresh
 
-    def _measure(self, trials: Sequence[Trial]) -> dict[Trial, TestResult]:
+    def _measure(
+        self, trials: Sequence[Trial], progress: Callable[[int, int], None] | None
+    ) -> dict[Trial, TestResult]:
         if not trials:
             return {}
-        shards = [s for sanitizer in Sanitizer for s in self._shards(trials, sanitizer)]
-        tests = {t.test.id: t.test for t in trials}
-        wanted = self.wanted(list(tests.values()))
-        ran = together([partial(self.units[s[0].sanitizer].run, s, self.seed) for s in shards])
+        wanted = self.wanted(list({t.test.id: t.test for t in trials}.values()))
         statuses = self.builder.course.entry.statuses
-        return {
-            trial: judge(trial.test.id, frame, wanted[trial.test.id], statuses)
-            for shard, frames in zip(shards, ran, strict=True)
-            for trial, frame in zip(shard, frames, strict=True)
-        }
+        results: dict[Trial, TestResult] = {}
 
-    @staticmethod
-    def _shards(trials: Sequence[Trial], sanitizer: Sanitizer) -> list[list[Trial]]:
-        """The trials of one build, dealt to as many supervisors as may run at a time."""
-        mine = [t for t in trials if t.sanitizer is sanitizer]
-        n = min(process.jobs(), -(-len(mine) // 3))
-        return [mine[k::n] for k in range(n)]
+        def run(shard: Sequence[Trial]) -> list[tuple[Trial, Frame]]:
+            frames = self.units[shard[0].sanitizer].run(shard, self.seed)
+            return list(zip(shard, frames, strict=True))
+
+        for pairs in finished([partial(run, shard) for shard in _shards(trials)]):
+            for trial, frame in pairs:
+                results[trial] = judge(trial.test.id, frame, wanted[trial.test.id], statuses)
+            if progress:
+                progress(len(results), len(trials))
+        return results
 
     def _key(self, trial: Trial) -> str:
         parts = (
@@ -190,3 +167,14 @@ def prepare(
         units=dict(zip(kinds, lanes, strict=False)),
         oracles=dict(zip(languages, lanes[len(kinds) :], strict=True)),
     )
+
+
+def _shards(trials: Sequence[Trial]) -> list[list[Trial]]:
+    """The trials of each build, dealt to supervisors: few enough that starting one does not count,
+    enough to keep all cores busy and to tell of progress."""
+    shards = []
+    for sanitizer in Sanitizer:
+        mine = [t for t in trials if t.sanitizer is sanitizer]
+        n = max(min(process.jobs(), -(-len(mine) // 3)), len(mine) // 16)
+        shards += [mine[k::n] for k in range(n)]
+    return shards

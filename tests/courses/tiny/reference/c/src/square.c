@@ -1,0 +1,3 @@
+#include "tiny.h"
+
+float tiny_square(float x) { return x * x; }
