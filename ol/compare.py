@@ -75,9 +75,16 @@ def _wrong_size(got: Record, dtype: Dtype, n: int, note: str) -> Failure | None:
         way=Way.CHECK,
         check=got.name,
         expected=f"{n} values of {dtype.name.lower()}",
-        got=f"{have} values of {got.dtype.name.lower()}",
+        got=_form(got, have),
         note=note,
     )
+
+
+def _form(got: Record, n: int) -> str:
+    """A Python test sees what is not the array it expects as a text, which says what it is."""
+    if got.dtype is Dtype.TEXT:
+        return got.data.decode("utf-8", "replace")
+    return f"{n} values of {got.dtype.name.lower()}"
 
 
 def _bits(got: Record, dtype: Dtype, want: bytes, note: str) -> Iterator[Failure]:
@@ -112,10 +119,11 @@ def same_bits(first: Record, second: Record, note: str) -> Iterator[Failure]:
 
 def _floats(got: Record, wish: Record, note: str) -> Iterator[Failure]:
     n = wish.count if wish.kind is Kind.WANT_NAN else len(wish.data) // SIZES[wish.dtype]
-    if wrong := _wrong_size(got, Dtype.F32, n, note):
+    dtype = wish.dtype if wish.kind is Kind.WANT_CLOSE else Dtype.F32
+    if wrong := _wrong_size(got, dtype, n, note):
         yield wrong
         return
-    have = np.frombuffer(got.data, "<f4").astype(np.float64)
+    have = np.frombuffer(got.data, NUMPY[dtype]).astype(np.float64)
     if wish.kind is Kind.WANT_NAN:
         want = np.full(n, np.nan)
         good = np.isnan(have)
@@ -161,7 +169,7 @@ def _first(
         expected += f" ± {wish.atol + wish.rtol * abs(float(wanted[k])):.2g}"
     if wish is not None and wish.kind is Kind.WANT_ULP:
         expected += f" within {wish.atol:g} ulp"
-    if got.dtype is Dtype.F32 and np.isfinite(have[k]) and np.isfinite(wanted[k]):
+    if got.dtype in (Dtype.F32, Dtype.F64) and np.isfinite(have[k]) and np.isfinite(wanted[k]):
         came += f" (off by {abs(float(have[k]) - float(wanted[k])):.3g})"
     return Failure(
         way=Way.CHECK,

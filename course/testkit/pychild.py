@@ -133,10 +133,10 @@ class Plugin:
         except KitFault as fault:
             _fault(fault)
         except BaseException as error:
+            name, (message, trace) = type(error).__name__, describe(error, self._job)
             if self._ol.oracle:
-                traceback.print_exception(error)
-            message, trace = describe(error, self._job)
-            self._ol.raised(type(error).__name__, f"{message}\0{trace}")
+                print(f"{name}: {message}\n{trace}", file=sys.stderr)
+            self._ol.raised(name, f"{message}\0{trace}")
             _leave(1)
 
 
