@@ -27,9 +27,17 @@ typedef struct {
     const int32_t *ctx_lens;
     float *out;
     int64_t B, H, Hkv, D, max_blocks, block_tokens, window;
-    uint32_t layer;
+    uint32_t n_blocks, layer;
     float scale;
 } decode;
+
+/* One head of one sequence. */
+typedef struct {
+    const float *q;
+    const uint32_t *table;
+    int64_t g, p; /* KV head, position of the query */
+    float *out;
+} row;
 
 /* A block, or an aligned piece of one: positions from start on, of which first .. end - 1 are visible. */
 typedef struct {
@@ -48,23 +56,23 @@ static int64_t first_visible(int64_t p, int64_t window) {
     return window > 0 && window <= p ? p - window + 1 : 0;
 }
 
-static const uint16_t *slab_row(const decode *a, uint32_t id, int is_v, int64_t g, int64_t slot) {
-    const uint16_t *slab = tl_kv_block_ptr(a->kv, id, a->layer, is_v);
-    return slab + (g * a->block_tokens + slot) * a->D;
+static const uint16_t *slab(const decode *a, uint32_t id, int is_v) {
+    return tl_kv_block_ptr(a->kv, id, a->layer, is_v);
 }
 
-/* The tile of position j, which is visible to the query at p as everything after it is. */
-static tile tile_of(const decode *a, const uint32_t *table, int64_t g, int64_t j, int64_t p) {
+/* The tile of position j, which is visible to the query as everything from there to p is. */
+static tile tile_of(const decode *a, const row *r, int64_t j) {
     const int64_t block = j / a->block_tokens;
     const int64_t slot = j % a->block_tokens / PIECE * PIECE; /* aligned to the block, not to the window */
     const int64_t slot_end = smaller(slot + PIECE, a->block_tokens);
-    const uint32_t id = table[block];
+    const int64_t slab_row = r->g * a->block_tokens + slot;
+    const uint32_t id = r->table[block];
     return (tile){
         .start = block * a->block_tokens + slot,
         .first = j,
-        .end = smaller(block * a->block_tokens + slot_end, p + 1),
-        .k = slab_row(a, id, 0, g, slot),
-        .v = slab_row(a, id, 1, g, slot),
+        .end = smaller(block * a->block_tokens + slot_end, r->p + 1),
+        .k = slab(a, id, 0) + slab_row * a->D,
+        .v = slab(a, id, 1) + slab_row * a->D,
     };
 }
 
@@ -84,46 +92,53 @@ static float score_visible(const decode *a, const float *q, const tile *t, float
     return max;
 }
 
-static void add_tile(const decode *a, const float *q, const tile *t, running *run, float *out) {
+static void add_tile(const decode *a, const row *r, const tile *t, running *run) {
     float scores[PIECE];
-    const float tile_max = score_visible(a, q, t, scores);
+    const float tile_max = score_visible(a, r->q, t, scores);
     const float new_max = tile_max > run->max ? tile_max : run->max;
     const float alpha = tl_expf(run->max - new_max);
     float tile_sum = 0.0f;
 
-    for (int64_t d = 0; d < a->D; ++d) out[d] *= alpha;
+    for (int64_t d = 0; d < a->D; ++d) r->out[d] *= alpha;
     for (int64_t j = t->first; j < t->end; ++j) {
         const float w = tl_expf(scores[j - t->start] - new_max);
         const uint16_t *v_j = t->v + (j - t->start) * a->D;
         tile_sum += w;
-        for (int64_t d = 0; d < a->D; ++d) out[d] += w * tl_f16_to_f32(v_j[d]);
+        for (int64_t d = 0; d < a->D; ++d) r->out[d] += w * tl_f16_to_f32(v_j[d]);
     }
     run->sum = run->sum * alpha + tile_sum;
     run->max = new_max;
 }
 
-static void decode_row(const decode *a, int64_t b, int64_t h) {
-    const float *q = a->q + (b * a->H + h) * a->D;
-    float *out = a->out + (b * a->H + h) * a->D;
-    const uint32_t *table = a->block_tables + b * a->max_blocks;
-    const int64_t p = (int64_t)a->ctx_lens[b] - 1;
-    const int64_t g = h / (a->H / a->Hkv);
-    running run = {.max = -INFINITY, .sum = 0.0f};
+static row row_of(const decode *a, int64_t b, int64_t h) {
+    return (row){
+        .q = a->q + (b * a->H + h) * a->D,
+        .table = a->block_tables + b * a->max_blocks,
+        .g = h / (a->H / a->Hkv),
+        .p = (int64_t)a->ctx_lens[b] - 1,
+        .out = a->out + (b * a->H + h) * a->D,
+    };
+}
 
-    for (int64_t d = 0; d < a->D; ++d) out[d] = 0.0f;
-    for (int64_t j = first_visible(p, a->window); j <= p;) {
-        const tile t = tile_of(a, table, g, j, p);
-        add_tile(a, q, &t, &run, out);
+static void decode_row(const decode *a, const row *r) {
+    running run = {.max = -INFINITY, .sum = 0.0f};
+    for (int64_t d = 0; d < a->D; ++d) r->out[d] = 0.0f;
+    for (int64_t j = first_visible(r->p, a->window); j <= r->p;) {
+        const tile t = tile_of(a, r, j);
+        add_tile(a, r, &t, &run);
         j = t.end;
     }
     const float inv = 1.0f / run.sum;
-    for (int64_t d = 0; d < a->D; ++d) out[d] *= inv;
+    for (int64_t d = 0; d < a->D; ++d) r->out[d] *= inv;
 }
 
 static void decode_rows(void *ctx, int64_t lo, int64_t hi, int worker) {
     const decode *a = ctx;
     (void)worker;
-    for (int64_t row = lo; row < hi; ++row) decode_row(a, row / a->H, row % a->H);
+    for (int64_t i = lo; i < hi; ++i) {
+        const row r = row_of(a, i / a->H, i % a->H);
+        decode_row(a, &r);
+    }
 }
 
 static tl_status fail(tl_status status, const char *message) {
@@ -132,14 +147,14 @@ static tl_status fail(tl_status status, const char *message) {
 }
 
 /* Looks at the table entries that decode_row will look at, and at no others. */
-static tl_status check_sequence(const decode *a, int64_t b, uint32_t n_blocks) {
+static tl_status check_sequence(const decode *a, int64_t b) {
     const int64_t n = a->ctx_lens[b];
     if (n < 1) return fail(TL_EINVAL, NAME "an empty context");
     const int64_t last_block = (n - 1) / a->block_tokens;
     if (last_block >= a->max_blocks) return fail(TL_EINVAL, NAME "a context needs more than max_blocks blocks");
     const uint32_t *table = a->block_tables + b * a->max_blocks;
     for (int64_t i = first_visible(n - 1, a->window) / a->block_tokens; i <= last_block; ++i)
-        if (table[i] >= n_blocks) return fail(TL_EINVAL, NAME "a block id is outside the pool");
+        if (table[i] >= a->n_blocks) return fail(TL_EINVAL, NAME "a block id is outside the pool");
     return TL_OK;
 }
 
@@ -167,10 +182,10 @@ tl_status tl_paged_attn_decode_f32(const float *q, const tl_kv_pool *kv, uint32_
         .q = q, .kv = kv, .block_tables = block_tables, .ctx_lens = ctx_lens, .out = out,
         .B = B, .H = H, .Hkv = Hkv, .D = D,
         .max_blocks = max_blocks, .block_tokens = cfg.block_tokens, .window = window,
-        .layer = layer, .scale = scale,
+        .n_blocks = cfg.n_blocks, .layer = layer, .scale = scale,
     };
     for (int64_t b = 0; b < B; ++b) {
-        const tl_status status = check_sequence(&a, b, cfg.n_blocks);
+        const tl_status status = check_sequence(&a, b);
         if (status != TL_OK) return status;
     }
     return tl_parallel_for(tp, B * H, GRAIN, decode_rows, &a);
