@@ -123,7 +123,8 @@ def _floats(got: Record, wish: Record, note: str) -> Iterator[Failure]:
     if wrong := _wrong_size(got, dtype, n, note):
         yield wrong
         return
-    have = np.frombuffer(got.data, NUMPY[dtype]).astype(np.float64)
+    with np.errstate(invalid="ignore"):  # a signalling NaN
+        have = np.frombuffer(got.data, NUMPY[dtype]).astype(np.float64)
     if wish.kind is Kind.WANT_NAN:
         want = np.full(n, np.nan)
         good = np.isnan(have)

@@ -1,6 +1,7 @@
 """Every check of the Python kit, seen to pass and seen to fail."""
 
 import shutil
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -230,3 +231,16 @@ def test_c_units_and_python_trees_are_opened_together(tmp_path: Path) -> None:
     outer = builder.unit({"outer.c": text}, Sanitizer.NONE)
     units = (inner, world.unit(one="X = 1"), outer, world.unit(two="X = 30"))
     assert world.failures(["both"], *units) == {"both": ()}
+
+
+def test_an_untouched_array_is_far_from_any_wish_and_quietly_so(tmp_path: Path) -> None:
+    world = World(tmp_path).write("""
+        def test_untouched(ol):
+            if ol.unit:
+                ol.saw_f32("x", ol.sentinel_f32(2))
+            if ol.oracle:
+                ol.want_close_f32("x", [0, 0], 1, 1)
+    """)
+    with warnings.catch_warnings(action="error"):
+        (failure,) = world.failures(["untouched"])["untouched"]
+    assert (failure.got, failure.bad) == ("nan", 2)
