@@ -228,8 +228,6 @@ class Ol:
         """Two arrays that the unit produced hold the same bits, whatever these are."""
         self._want(Kind.WANT_SAME, first, put_text(second))
 
-    # ---- Inputs -----------------------------------------------------------------------------------
-
     def sentinel_f32(self, shape: int | Sequence[int]) -> NDArray[np.float32]:
         """An array of a pattern that no kernel produces, so that "untouched" can be judged by bits."""
         count = int(np.prod(shape))
