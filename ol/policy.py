@@ -1,0 +1,29 @@
+"""What a unit may be made of: the front of the policies on source and object. Pure.
+
+The policy is a filter in front of sandbox, limits and judge, not a boundary. Three things only it stops:
+switching a sanitizer off, behaving otherwise under one, and talking to its runtime.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from ol.policy_object import check_object
+from ol.policy_source import check_source, first_use
+from ol.refusal import Refusal, Rule
+
+__all__ = ["Refusal", "Rule", "check_object", "check_source", "placed"]
+
+
+def placed(refusals: tuple[Refusal, ...], sources: Mapping[str, bytes]) -> tuple[Refusal, ...]:
+    """The refusals of an object with file, line and column where a source names their symbol."""
+    return tuple(_placed(r, sources) for r in refusals)
+
+
+def _placed(refusal: Refusal, sources: Mapping[str, bytes]) -> Refusal:
+    if not refusal.symbol or refusal.line:
+        return refusal
+    for file, text in sources.items():
+        line, column = first_use(text, refusal.symbol)
+        if line:
+            return replace(refusal, file=file, line=line, column=column)
+    return refusal
