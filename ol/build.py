@@ -101,16 +101,30 @@ class Builder:
     def suite(self, module: Module, role: Role, sanitizer: Sanitizer) -> Built:
         """The C tests of a module for one role. Raises ToolError when they do not compile."""
         sources = {"kit.c": (self.course.testkit / "kit.c").read_bytes()}
-        sources |= {p.name: p.read_bytes() for p in sorted(self.course.tests(module).glob("*.c"))}
+        sources |= {p.name: p.read_bytes() for p in sorted(self.course.tests(module).glob("*.[ch]"))}
         extra = (f"-I{self.course.testkit}", f"-DOL_ROLE_{role}", "-fvisibility=hidden")
         return self._make("suite", sources, (*sanitizer.flags, *extra, *_SHARED), ".so")
 
     def unit(self, sources: Mapping[str, bytes], sanitizer: Sanitizer) -> Built:
-        """One unit as a shared object. `sources` maps a path in the tree to its bytes.
+        """One unit as a shared object, compiled against its contract's headers. `sources` maps a path
+        in the tree to its bytes.
 
         Raises CompileError with the compiler's words when it does not compile.
         """
-        return self._make("unit", sources, (*sanitizer.flags, *_SHARED), ".so")
+        headers = [h for h in self.course.contract_of(next(iter(sources))) if h.endswith(".h")]
+        held = [flag for header in headers for flag in ("-include", header)]
+        strict = "-Werror=implicit-function-declaration"
+        return self._make("unit", sources, (*sanitizer.flags, strict, *held, *_SHARED), ".so")
+
+    def debug_program(self, module: Module, sources: Mapping[str, bytes], tree: Path) -> Built:
+        """The tests in the unit role and all of `sources` as one unoptimised program, whose debugger
+        finds the units in `tree`. Raises CompileError."""
+        kit = ("kit.c", "debug_main.c")
+        whole = dict(sources) | {n: (self.course.testkit / n).read_bytes() for n in kit}
+        whole |= {p.name: p.read_bytes() for p in sorted(self.course.tests(module).glob("*.[ch]"))}
+        mapped = f"-fdebug-prefix-map=c/={tree}{os.sep}c{os.sep}"
+        flags = ("-O0", "-g3", f"-I{self.course.testkit}", f"-DOL_ROLE_{Role.UNIT}", mapped)
+        return self._make("unit", whole, (*flags, "-ldl"), "")
 
     def reference_sources(self, module: Module) -> dict[str, bytes]:
         try:
@@ -157,7 +171,8 @@ class Builder:
         mapped = f"-ffile-prefix-map={work}{os.sep}="
         libraries = [f for f in flags if f.startswith("-l")]
         argv = [self.toolchain.path, *self.flags, *(f for f in flags if f not in libraries)]
-        argv += [mapped, "-o", str(made), *sources, *libraries, "-lm"]
+        compiled = [name for name in sources if not name.endswith(".h")]
+        argv += [mapped, "-o", str(made), *compiled, *libraries, "-lm"]
         env = environment(self.toolchain.path) | {"TMPDIR": str(work)}
         done = process.run(argv, cwd=work, env=env, timeout=COMPILE_SECONDS)
         if done.code == 0 and made.is_file():

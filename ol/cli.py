@@ -7,16 +7,10 @@ from typing import Any, NoReturn
 import click
 
 from ol import __version__
+from ol.commands.instructor import audit
+from ol.commands.student import check, debug, diff, init, start, tests
 from ol.errors import ToolError
 from ol.exits import Exit
-
-MODULE = click.argument("module")
-COMPILER = click.option("--compiler", type=click.Choice(["gcc", "clang"]), help="Default: gcc if there.")
-JOBS = click.option("--jobs", type=click.IntRange(1, 256), help="Processes at a time. Default: cores.")
-SEED = click.option(
-    "--seed", type=click.IntRange(0, 2**64 - 1), default=0, help="Of all inputs; default 0."
-)
-JSON = click.option("--json", "as_json", is_flag=True, help="The result as JSON on stdout.")
 
 
 class Group(click.Group):
@@ -41,83 +35,17 @@ def ol() -> None:
     """Grades units written in C and Python, and proves by mutation that the tests deserve trust.
 
     \b
-    ol audit L9.4          prove that the tests of L9.4 kill every planted fault
+    ol init tinyllm        a repo for your own units
+    ol start L9.4          a stub to begin with
+    ol check L9.4          the verdict on your unit
+    ol audit L9.4          proof that the tests of L9.4 kill every planted fault
+
+    Completion: eval "$(_OL_COMPLETE=bash_source ol)"; for zsh and fish put their name for bash.
     """
 
 
-@ol.command()
-@MODULE
-@click.argument("mutants", nargs=-1)
-@click.option("--matrix", is_flag=True, help="Every test on every mutant, not only the named one.")
-@click.option("--show", is_flag=True, help="Print the mutants' differences and run nothing.")
-@COMPILER
-@JOBS
-@SEED
-@JSON
-def audit(
-    module: str,
-    mutants: tuple[str, ...],
-    *,
-    matrix: bool,
-    show: bool,
-    compiler: str | None,
-    jobs: int | None,
-    seed: int,
-    as_json: bool,
-) -> Exit:
-    """Prove that the tests kill the planted faults of MODULE.
-
-    \b
-    ol audit L9.4              all mutants, each by the test that its entry names
-    ol audit L9.4 s03 s14      these two
-    ol audit L9.4 s03 --show   what the fault is
-    ol audit L9.4 --matrix     every test on every mutant
-
-    Exit status: 0 all killed as planned, 1 not so, 69 no toolchain, 70 a fault of the course.
-    """
-    from ol import audit as use_case
-    from ol.build import Builder
-    from ol.report import screen
-    from ol.settings import load
-    from ol.store import Store
-    from ol.toolchain import find
-
-    settings = load()
-    chosen_module = settings.course.module(module)
-    entries = use_case.chosen(chosen_module, mutants)
-    if show:
-        for entry in entries:
-            screen.write(use_case.shown(settings.course, chosen_module, entry))
-        return Exit.PASS
-    _set_jobs(jobs)
-    builder = Builder(settings.course, find(compiler), settings.cache)
-    with screen.progress() as tell:
-        report = use_case.audit(
-            builder,
-            Store(settings.cache / "results.sqlite"),
-            chosen_module,
-            entries,
-            seed=seed,
-            matrix=matrix,
-            progress=tell,
-        )
-    from ol.report import audit as render
-
-    if as_json:
-        screen.write(render.document(report).decode())
-    else:
-        if report.mutants:
-            screen.render(render.table(report))
-            screen.write("")
-        screen.write(render.summary(report))
-    return Exit.PASS if report.holds else Exit.FAIL
-
-
-def _set_jobs(jobs: int | None) -> None:
-    if jobs:
-        from ol.process import set_jobs
-
-        set_jobs(jobs)
+for command in (init, start, tests, check, debug, diff, audit):
+    ol.add_command(command)
 
 
 def _say(error: ToolError) -> None:
@@ -135,21 +63,33 @@ def run(arguments: list[str] | None = None) -> int:
     try:
         result: Any = ol.main(args=arguments, prog_name="ol", standalone_mode=False)
         return int(result) if isinstance(result, int) else 0
-    except ToolError as error:
-        _say(error)
-        return error.code
-    except click.exceptions.Exit as leaving:
-        return leaving.exit_code
-    except click.ClickException as error:
-        error.show()
-        return Exit.USAGE
     except (KeyboardInterrupt, click.Abort):
         return _interrupted()
-    except Exception as fault:
-        if type(fault).__name__ == "Interrupted":
-            return _interrupted()
-        _say(_unexpected(fault))
-        return Exit.FAULT
+    except Exception as error:
+        return _failed(error)
+
+
+def _failed(error: Exception) -> int:
+    """Says what went wrong, and whose doing it is."""
+    match error:
+        case click.exceptions.Exit():
+            return error.exit_code
+        case click.ClickException():
+            error.show()
+            return Exit.USAGE
+        case ToolError():
+            _say(error)
+            return error.code
+    from ol.process import Interrupted
+    from ol.workspace import Unreadable
+
+    if isinstance(error, Interrupted):
+        return _interrupted()
+    if isinstance(error, Unreadable):
+        _say(ToolError(error.what, where=error.unit, next_step=error.next_step))
+        return error.code
+    _say(_unexpected(error))
+    return Exit.FAULT
 
 
 def _interrupted() -> Exit:

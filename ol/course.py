@@ -76,6 +76,10 @@ class Course:
         """The modules that the oracle's process opens, in that order."""
         return self.closure(module.depends)
 
+    def contract_of(self, unit: str) -> tuple[str, ...]:
+        """The headers that the compiler holds a unit against, by include name."""
+        return next((m.contract for m in self.modules.values() if unit in m.units), ())
+
     @property
     def include(self) -> Path:
         return self.root / "course" / self.entry.include

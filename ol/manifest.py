@@ -91,6 +91,16 @@ class Module:
 
 
 @dataclass(frozen=True, kw_only=True)
+class StubEntry:
+    """What a stub does in a function that returns `status`: it calls `set_error` with a text and
+    returns `unsupported`."""
+
+    status: str = ""
+    unsupported: str = ""
+    set_error: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
 class CourseEntry:
     """course/course.toml: what all modules share."""
 
@@ -100,6 +110,7 @@ class CourseEntry:
     statuses: tuple[str, ...]
     """Names of the status codes, in order from 0."""
     milestones: dict[str, tuple[str, ...]]
+    stub: StubEntry = StubEntry()
 
 
 T = TypeVar("T")

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, NoReturn
 
 CUT = b"\n[... cut ...]\n"
 _AFTER_END = 0.3
@@ -99,6 +99,13 @@ def end_all() -> None:
     with _lock:
         for pid in _live:
             _end(pid)
+
+
+def become(argv: Sequence[str], folder: Path) -> NoReturn:
+    """Replaces this process by a program that talks to the user, in `folder`, with the user's own
+    environment. For a debugger; nothing is bounded or watched."""
+    os.chdir(folder)
+    os.execv(argv[0], list(argv))
 
 
 def _end(pid: int) -> None:

@@ -72,6 +72,16 @@ def split(source: str) -> tuple[list[str], list[Function]]:
     return [*parts, source[start:]], functions
 
 
+def closing_brace(source: str, opening: int) -> int:
+    """The offset after the brace that closes the one at `opening`; the end of the text if none does."""
+    depth = 0
+    for token in _TOKEN.finditer(source, opening):
+        depth += {"{": 1, "}": -1}.get(token.group(), 0)
+        if depth == 0 and token.group() == "}":
+            return token.end()
+    return len(source)
+
+
 def _name(head: str) -> str:
     """The identifier before the parameter list, which is the head's first parenthesis."""
     found = _NAME.search(head[: head.index("(") + 1])

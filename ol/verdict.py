@@ -55,3 +55,41 @@ def merged(results: list[TestResult]) -> TestResult:
         failures=failures,
         seconds=sum(r.seconds for r in results),
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Refused:
+    """One reason why a unit is not built or not run."""
+
+    rule: str
+    what: str
+    where: str = ""
+    """Path and line, with the column where one is known."""
+    instead: str = ""
+    detail: str = ""
+
+
+class Grade(StrEnum):
+    PASS = "pass"
+    FAIL = "fail"
+    REFUSED = "refused"
+    """It does not build, or breaks its contract."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verdict:
+    """What a unit came to, and all that is needed to repeat it."""
+
+    module: str
+    grade: Grade
+    compiler: str
+    seed: int
+    reference_dependencies: bool
+    partial: bool
+    """Only some tests were run: results, but no verdict."""
+    results: tuple[TestResult, ...] = ()
+    refused: tuple[Refused, ...] = ()
+
+    @property
+    def failed(self) -> tuple[TestResult, ...]:
+        return tuple(r for r in self.results if r.outcome is Outcome.FAILED)

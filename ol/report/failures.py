@@ -1,5 +1,8 @@
 """A failure in words."""
 
+import re
+
+from ol.lane import Sources
 from ol.verdict import Failure
 
 _LONGEST = 400
@@ -29,3 +32,19 @@ def printable(text: str) -> str:
 def _short(text: str) -> str:
     text = printable(" ".join(text.split()))
     return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
+
+
+def excerpt(where: str, sources: Sources) -> list[str]:
+    """The line of the student's source that `where` ("path:line" or "path:line:column") names, with a
+    caret under the column; nothing when it names none."""
+    found = re.search(r"(?P<path>[^\s:]+):(?P<line>\d+)(?::(?P<column>\d+))?$", where)
+    if not found or found["path"] not in sources:
+        return []
+    lines = sources[found["path"]].decode("utf-8", "replace").splitlines()
+    number = int(found["line"])
+    if not 0 < number <= len(lines):
+        return []
+    line = lines[number - 1].expandtabs(4)
+    column = int(found["column"]) - 1 if found["column"] else len(line) - len(line.lstrip())
+    label = f"{number:>5} | "
+    return [f"{label}{printable(line)}", " " * (len(label) + column) + "^"]

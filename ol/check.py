@@ -1,0 +1,135 @@
+"""`ol check`: the verdict on a student's unit, over the student's own dependencies or the reference's."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from ol.build import Builder
+from ol.errors import ToolError, unknown
+from ol.exits import Exit
+from ol.grade import grade
+from ol.lane import Sources
+from ol.manifest import Module, TestEntry
+from ol.store import Store
+from ol.verdict import Grade, Verdict
+from ol.workspace import Unreadable, Workspace
+
+Progress = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bench:
+    """What every check in one run of ol shares."""
+
+    workspace: Workspace
+    builder: Builder
+    store: Store
+
+
+def check(
+    bench: Bench,
+    module: Module,
+    *,
+    ref_deps: bool,
+    name: str | None = None,
+    seed: int = 0,
+    progress: Progress,
+) -> Verdict:
+    """The verdict, or with `name` the results of the tests called so.
+
+    Raises Unreadable when there is no unit to grade, and ToolError with exit 3 when a dependency of the
+    student's own does not pass.
+    """
+    if not module.tests:
+        raise ToolError(
+            f"{module.id} has no tests yet",
+            next_step="`ol tests` lists the modules and how many tests each has",
+            code=Exit.NOT_READY,
+        )
+    only = None if name is None else chosen_tests(module, name)
+    submission = bench.workspace.submission(module)
+    dependencies = resolve(bench, module, ref_deps=ref_deps, progress=progress)
+    progress(f"{module.id}: building and testing", 1, 2)
+    return grade(
+        submission,
+        module,
+        dependencies,
+        bench.builder,
+        bench.store,
+        seed=seed,
+        reference_dependencies=ref_deps,
+        only=only,
+    )
+
+
+def chosen_tests(module: Module, name: str) -> list[TestEntry]:
+    """The tests whose id or name is `name`, or contains it."""
+    exact = [t for t in module.tests if name in (t.id, t.name)]
+    found = exact or [t for t in module.tests if name in t.name]
+    if not found:
+        names = [t.name for t in module.tests]
+        raise unknown(f"test of {module.id}", name, names, next_step=f"`ol tests {module.id}` lists them")
+    return found
+
+
+def resolve(bench: Bench, module: Module, *, ref_deps: bool, progress: Progress) -> dict[str, Sources]:
+    """The sources of every dependency. Without `ref_deps` each is the student's own, and passes."""
+    course = bench.builder.course
+    needed = course.closure(module.depends)
+    if ref_deps:
+        return {m.id: bench.builder.reference_sources(m) for m in needed}
+    sources: dict[str, Sources] = {}
+    for done, one in enumerate(needed):
+        progress(f"{module.id} needs {one.id}", done, len(needed))
+        sources[one.id] = _own(bench, module, one, sources)
+    return sources
+
+
+def _own(bench: Bench, user: Module, module: Module, known: Mapping[str, Sources]) -> Sources:
+    """A dependency of the student's own. Raises ToolError with exit 3 when it does not pass."""
+    try:
+        submission = bench.workspace.submission(module)
+    except Unreadable as error:
+        raise _not_ready(user, module, error.what, error.next_step) from None
+    if not module.tests:
+        raise _not_ready(user, module, "its module has no tests yet", "")
+    dependencies = {m.id: known[m.id] for m in bench.builder.course.closure(module.depends)}
+    verdict = grade(
+        submission, module, dependencies, bench.builder, bench.store, seed=0, reference_dependencies=False
+    )
+    if verdict.grade is not Grade.PASS:
+        failed = ", ".join(r.test for r in verdict.failed[:3])
+        why = f"it fails {failed}" if failed else "it does not build"
+        raise _not_ready(user, module, why, f"`ol check {module.id}` says why")
+    return submission
+
+
+def _not_ready(user: Module, module: Module, why: str, step: str) -> ToolError:
+    steps = [step] if step else []
+    steps.append(f"`ol check {user.id} --ref-deps` uses the reference for all dependencies")
+    return ToolError(
+        f"{user.id} needs {module.id}, which does not pass yet: {why}",
+        where=", ".join(module.units),
+        next_step="; or ".join(steps),
+        code=Exit.NOT_READY,
+    )
+
+
+def earned(bench: Bench, module: Module, *, ref_deps: bool, seed: int, progress: Progress) -> Verdict:
+    """The verdict that opens the reference: a pass over the student's own dependencies or over the
+    reference's. What was checked before at the same content costs nothing."""
+    if not ref_deps:
+        over_reference = check(bench, module, ref_deps=True, seed=seed, progress=progress)
+        if exit_code(over_reference) is Exit.PASS:
+            return over_reference
+    return check(bench, module, ref_deps=ref_deps, seed=seed, progress=progress)
+
+
+def exit_code(verdict: Verdict) -> Exit:
+    """Of `ol check`: a partial run that passes is no failure, and no verdict either."""
+    match verdict.grade:
+        case Grade.PASS:
+            return Exit.PASS
+        case Grade.FAIL:
+            return Exit.FAIL
+        case Grade.REFUSED:
+            return Exit.UNBUILDABLE

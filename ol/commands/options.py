@@ -1,0 +1,21 @@
+"""Options that several commands share."""
+
+import click
+
+MODULE = click.argument("module")
+COMPILER = click.option("--compiler", type=click.Choice(["gcc", "clang"]), help="Default: gcc if there.")
+JOBS = click.option("--jobs", type=click.IntRange(1, 256), help="Processes at a time. Default: cores.")
+SEED = click.option("--seed", type=click.IntRange(0, 2**64 - 1), default=0, help="Of all inputs; 0.")
+JSON = click.option("--json", "as_json", is_flag=True, help="The result as JSON on stdout.")
+REF_DEPS = click.option("--ref-deps", is_flag=True, help="The reference for every dependency.")
+WORKSPACE = click.option(
+    "--workspace", metavar="DIR", help="Default: OL_WORKSPACE, else the one around this folder."
+)
+EXAMPLES = {"max_content_width": 100}
+
+
+def set_jobs(jobs: int | None) -> None:
+    if jobs:
+        from ol import process
+
+        process.set_jobs(jobs)

@@ -1,0 +1,104 @@
+"""A verdict in words: what failed, why it matters, where, and what to run next. Pure."""
+
+from typing import Any
+
+import msgspec
+
+from ol.lane import Sources
+from ol.manifest import Module, Way
+from ol.report.failures import excerpt, failure_lines, printable
+from ol.verdict import Failure, Grade, Refused, TestResult, Verdict
+
+FORMAT_VERSION = 1
+_SEVERITY = (Way.CRASH, Way.SANITIZER, Way.CHECK)
+_DETAIL_LINES = 16
+
+
+def text(verdict: Verdict, module: Module, sources: Sources) -> str:
+    """The report of `ol check`."""
+    if verdict.grade is Grade.REFUSED:
+        return "\n".join(_refusal(verdict, sources))
+    lines: list[str] = []
+    if verdict.failed:
+        lines += _first_failure(verdict, module, sources)
+        lines += _others(verdict, module)
+    return "\n".join([*lines, *_last(verdict, module)])
+
+
+def _refusal(verdict: Verdict, sources: Sources) -> list[str]:
+    lines = [f"{verdict.module}: not run, for the unit does not build or breaks its contract"]
+    for one in verdict.refused:
+        lines += ["", *_refused(one, sources)]
+    return [*lines, "", f"next: correct it and run `ol check {verdict.module}` again"]
+
+
+def _refused(one: Refused, sources: Sources) -> list[str]:
+    lines = [f"{one.where}: {printable(one.what)}" if one.where else printable(one.what)]
+    shown = one.detail or "\n".join(excerpt(one.where, sources))
+    lines += [f"    {line}" for line in printable(shown).splitlines()[:_DETAIL_LINES]]
+    lines.append(f"  rule      {one.rule}")
+    if one.instead:
+        lines.append(f"  instead   {one.instead}")
+    return lines
+
+
+def telling(result: TestResult) -> Failure:
+    """The failure of a test that says most: what ended it before what came out wrong."""
+    order = {way: k for k, way in enumerate(_SEVERITY)}
+    return min(result.failures, key=lambda f: order.get(f.way, 0))
+
+
+def _first_failure(verdict: Verdict, module: Module, sources: Sources) -> list[str]:
+    result = verdict.failed[0]
+    entry = module.test(result.test)
+    failure = telling(result)
+    lines = [f"FAILED {result.test}", f"  checks    {entry.checks}", f"  why       {entry.why}", ""]
+    lines += [f"  {line}" for line in failure_lines(failure)]
+    lines += [f"    {line}" for line in excerpt(failure.where, sources)]
+    lines += [f"    {line}" for line in printable(failure.detail).strip().splitlines()[:_DETAIL_LINES]]
+    rest = len(result.failures) - 1
+    if rest:
+        lines.append(f"  ({rest} more {'check' if rest == 1 else 'checks'} of this test failed)")
+    return [*lines, ""]
+
+
+def _others(verdict: Verdict, module: Module) -> list[str]:
+    lines = []
+    for result in verdict.failed[1:]:
+        failure = telling(result)
+        where = f" at {failure.where}" if failure.where else ""
+        got = printable(" ".join(failure.got.split()))[:70]
+        lines.append(f"also failed: {result.test} ({failure.way}{where}: got {got})")
+    return [*lines, ""] if lines else []
+
+
+def _last(verdict: Verdict, module: Module) -> list[str]:
+    n, failed = len(verdict.results), len(verdict.failed)
+    over = "the reference's dependencies" if verdict.reference_dependencies else "your own dependencies"
+    run = f"seed {verdict.seed}, {verdict.compiler.split(' (')[0]}"
+    if not module.depends:
+        over = "no dependencies"
+    if verdict.partial:
+        head = f"{module.id}: {n - failed} of {n} chosen tests pass ({run}); partial, no verdict"
+        step = f"ol check {module.id}" + (" --ref-deps" if verdict.reference_dependencies else "")
+        return [head, f"next: `{step}` runs all {len(module.tests)} tests and gives the verdict"]
+    if not failed:
+        head = f"{module.id}: PASS, {n} of {n} tests over {over} ({run})"
+        return [head, f"next: `ol diff {module.id}` shows your code against the reference"]
+    first = verdict.failed[0].test
+    name = first.partition(":")[2]
+    seed = f" --seed {verdict.seed}" if verdict.seed else ""
+    again = f"ol check {module.id} -k {name}{seed}"
+    again += " --ref-deps" if verdict.reference_dependencies else ""
+    return [
+        f"{module.id}: FAIL, {failed} of {n} tests fail over {over} ({run})",
+        f"next: `{again}` runs it alone; `ol debug {module.id} {name}` opens it in a debugger",
+    ]
+
+
+def document(verdict: Verdict) -> bytes:
+    """JSON as docs/json.md describes it."""
+    body: dict[str, Any] = {"format_version": FORMAT_VERSION, "kind": "check"}
+    body |= msgspec.to_builtins(verdict)
+    body["verdict"] = None if verdict.partial else str(verdict.grade)
+    return msgspec.json.format(msgspec.json.encode(body), indent=2)
