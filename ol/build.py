@@ -10,7 +10,7 @@ import hashlib
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
@@ -116,15 +116,19 @@ class Builder:
         strict = "-Werror=implicit-function-declaration"
         return self._make("unit", sources, (*sanitizer.flags, strict, *held, *_SHARED), ".so")
 
-    def debug_program(self, module: Module, sources: Mapping[str, bytes], tree: Path) -> Built:
-        """The tests in the unit role and all of `sources` as one unoptimised program, whose debugger
-        finds the units in `tree`. Raises CompileError."""
+    def debug_program(
+        self, module: Module, sources: Mapping[str, bytes], linked: Sequence[Built], tree: Path
+    ) -> Built:
+        """The tests in the unit role and the unit as one unoptimised program over the objects in
+        `linked`. A debugger finds the unit's source in `tree`. Raises CompileError."""
         kit = ("kit.c", "debug_main.c")
         whole = dict(sources) | {n: (self.course.testkit / n).read_bytes() for n in kit}
         whole |= {p.name: p.read_bytes() for p in sorted(self.course.tests(module).glob("*.[ch]"))}
         mapped = f"-fdebug-prefix-map=c/={tree}{os.sep}c{os.sep}"
-        flags = ("-O0", "-g3", f"-I{self.course.testkit}", f"-DOL_ROLE_{Role.UNIT}", mapped)
-        return self._make("unit", whole, (*flags, "-ldl"), "")
+        role = (f"-I{self.course.testkit}", f"-DOL_ROLE_{Role.UNIT}", "-rdynamic")
+        flags = (*Sanitizer.DEBUG.flags, *role, mapped, *(f"-l:{b.path.name}" for b in linked))
+        place = (f"-L{self.objects}", f"-Wl,-rpath,{self.objects}", "-Wl,--no-as-needed")
+        return self._make("unit", whole, (*flags, *place, "-ldl"), "")
 
     def reference_sources(self, module: Module) -> dict[str, bytes]:
         try:
@@ -168,7 +172,7 @@ class Builder:
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes(text)
         made = work / "made"
-        mapped = f"-ffile-prefix-map={work}{os.sep}="
+        mapped = f"-ffile-prefix-map={work}=."
         libraries = [f for f in flags if f.startswith("-l")]
         argv = [self.toolchain.path, *self.flags, *(f for f in flags if f not in libraries)]
         compiled = [name for name in sources if not name.endswith(".h")]

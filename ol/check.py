@@ -117,11 +117,15 @@ def _not_ready(user: Module, module: Module, why: str, step: str) -> ToolError:
 def earned(bench: Bench, module: Module, *, ref_deps: bool, seed: int, progress: Progress) -> Verdict:
     """The verdict that opens the reference: a pass over the student's own dependencies or over the
     reference's. What was checked before at the same content costs nothing."""
-    if not ref_deps:
-        over_reference = check(bench, module, ref_deps=True, seed=seed, progress=progress)
-        if exit_code(over_reference) is Exit.PASS:
-            return over_reference
-    return check(bench, module, ref_deps=ref_deps, seed=seed, progress=progress)
+    over_reference = check(bench, module, ref_deps=True, seed=seed, progress=progress)
+    if ref_deps or exit_code(over_reference) is Exit.PASS:
+        return over_reference
+    try:
+        return check(bench, module, ref_deps=False, seed=seed, progress=progress)
+    except ToolError as error:
+        if error.code is not Exit.NOT_READY:
+            raise
+        return over_reference
 
 
 def exit_code(verdict: Verdict) -> Exit:

@@ -2,14 +2,14 @@
 
 import shutil
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
-from ol.build import Built
+from ol.build import Built, CompileError
 from ol.check import Bench, chosen_tests, resolve
 from ol.errors import ToolError
 from ol.exits import Exit
 from ol.manifest import Language, Module, TestEntry
+from ol.toolchain import Sanitizer
 
 DEBUGGERS = ("gdb", "lldb")
 
@@ -24,7 +24,7 @@ class Session:
 
 
 def prepare(bench: Bench, module: Module, name: str, *, ref_deps: bool, seed: int) -> Session:
-    """Builds the program. Raises CompileError when the unit does not compile."""
+    """Builds the program. Raises ToolError with exit 4 when the unit does not compile."""
     test = next(iter(chosen_tests(module, name)))
     if test.language is Language.PYTHON or module.language is Language.PYTHON:
         raise ToolError(
@@ -32,20 +32,27 @@ def prepare(bench: Bench, module: Module, name: str, *, ref_deps: bool, seed: in
             next_step=f"put print() where you want to look, then: ol check {module.id} -k {test.name}",
             code=Exit.USAGE,
         )
-    program = _program(bench, module, ref_deps=ref_deps)
+    try:
+        program = _program(bench, module, ref_deps=ref_deps)
+    except CompileError as error:
+        raise ToolError(
+            "the unit does not compile",
+            where=error.diagnostics.strip()[:2000],
+            next_step=f"correct the first error, then: ol debug {module.id} {name}",
+            code=Exit.UNBUILDABLE,
+        ) from None
     plain = (str(program.path), test.name, str(seed))
     return Session(command=_debugger(test, plain), plain=plain, folder=bench.workspace.root)
 
 
 def _program(bench: Bench, module: Module, *, ref_deps: bool) -> Built:
     builder = bench.builder
-    quiet = partial(lambda what, done, total: None)
-    sources = dict(bench.workspace.submission(module))
-    dependencies = resolve(bench, module, ref_deps=ref_deps, progress=quiet)
-    for linked in builder.course.linked(module):
-        if linked.language is Language.C:
-            sources |= dependencies[linked.id]
-    return builder.debug_program(module, sources, bench.workspace.root)
+    sources = bench.workspace.submission(module)
+    dependencies = resolve(bench, module, ref_deps=ref_deps, progress=lambda what, done, total: None)
+    # The oracles' modules too: what an unoptimised test names must be there, called or not.
+    linked = [m for m in builder.course.oracles(module) if m.language is Language.C]
+    objects = [builder.unit(dependencies[m.id], Sanitizer.DEBUG) for m in linked]
+    return builder.debug_program(module, sources, objects, bench.workspace.root)
 
 
 def _debugger(test: TestEntry, plain: tuple[str, ...]) -> tuple[str, ...]:

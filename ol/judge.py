@@ -8,6 +8,7 @@ process's exit status, and so has one with an observation missing.
 import re
 from collections import defaultdict, deque
 from collections.abc import Iterator
+from dataclasses import replace
 
 from ol.compare import compare, same_bits
 from ol.errors import ToolError
@@ -68,6 +69,8 @@ def judge(test: str, unit: Frame, wanted: tuple[Record, ...], statuses: tuple[st
     finished = bool(seen) and seen[-1].kind is Kind.SAW_END
     failures += _raised(seen)
     failures += _endings(unit, finished, has_report=bool(failures))
+    if not finished:
+        failures = [replace(f, note=f.note or _latest_note(seen)) for f in failures]
     failures += _pairs(seen, wanted, statuses, finished)
     return TestResult(
         test=test,
@@ -90,9 +93,13 @@ def _raised(seen: tuple[Record, ...]) -> Iterator[Failure]:
             expected="no exception",
             got=f"{record.name}: {message}" if message else record.name,
             where=":".join(frames[-1]) if frames else "",
-            note=next((r.name for r in reversed(seen[:k]) if r.kind is Kind.SAW_NOTE), ""),
+            note=_latest_note(seen[:k]),
             detail=trace,
         )
+
+
+def _latest_note(seen: tuple[Record, ...]) -> str:
+    return next((r.name for r in reversed(seen) if r.kind is Kind.SAW_NOTE), "")
 
 
 def _ended(way: Way, how: str, unit: Frame) -> Failure:

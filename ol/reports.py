@@ -24,7 +24,7 @@ def sanitizer_failures(log: str) -> Iterator[Failure]:
     """The findings in a log, the first few of them; anything unknown in it is a finding too."""
     heads = list(_BEGIN.finditer(log))
     if not heads and log.strip():
-        yield Failure(way=Way.SANITIZER, check="no sanitizer report", got="a report", detail=log)
+        yield Failure(way=Way.SANITIZER, check="a sanitizer reports", got="see below", detail=log)
     for k, head in enumerate(heads[:_MOST]):
         end = heads[k + 1].start() if k + 1 < len(heads) else len(log)
         yield _finding(head, log[head.start() : end].strip())
@@ -32,14 +32,25 @@ def sanitizer_failures(log: str) -> Iterator[Failure]:
 
 def _finding(head: re.Match[str], text: str) -> Failure:
     what = head["what"] or head["race"] or head["undefined"] or ""
-    what = re.sub(r" on (unknown )?address.*| \(pid=\d+\)", "", what).strip()
     tool = head["tool"] or head["thread"] or "UndefinedBehaviorSanitizer"
     crashed = head["tool"] == "AddressSanitizer" and what.startswith(_CRASHES)
     return Failure(
         way=Way.CRASH if crashed else Way.SANITIZER,
-        check=f"no report of {tool}",
-        expected="no report",
-        got=what,
+        check="the unit crashes" if crashed else f"{tool} reports",
+        got=_crash(what, text) if crashed else _plain(what),
         where=head["place"] or "",
         detail=text,
     )
+
+
+def _plain(what: str) -> str:
+    return re.sub(r" on (unknown )?address.*| \(pid=\d+\)", "", what).strip()
+
+
+def _crash(what: str, text: str) -> str:
+    """The kind of the crash, and whether it was a NULL pointer."""
+    access = re.search(r"caused by a (READ|WRITE) memory access", text)
+    done = f": a {access[1].lower()} through a bad pointer" if access else ""
+    if done and "points to the zero page" in text:
+        done = done.replace("a bad", "a NULL")
+    return _plain(what) + done

@@ -16,11 +16,12 @@ FAMILIES = ("gcc", "clang")
 
 
 class Sanitizer(StrEnum):
-    """How an object is built. NONE is for oracles and for Python, which run no unchecked unit."""
+    """How an object is built. NONE is for oracles and for Python, DEBUG for a person's debugger."""
 
     ASAN = "asan"
     TSAN = "tsan"
     NONE = "none"
+    DEBUG = "debug"
 
     @property
     def flags(self) -> tuple[str, ...]:
@@ -32,6 +33,8 @@ class Sanitizer(StrEnum):
                 return (*frames, "-fsanitize=thread")
             case Sanitizer.NONE:
                 return ("-O2", "-g0")
+            case Sanitizer.DEBUG:
+                return ("-O0", "-g3")
 
 
 @dataclass(frozen=True, kw_only=True)

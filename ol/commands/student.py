@@ -35,7 +35,9 @@ def init(folder: str) -> Exit:
         screen.write(f"wrote {path}")
     for path in started.kept:
         screen.write(f"kept  {path}")
-    screen.write(f"next: cd {shlex.quote(folder)}; `ol tests` lists the modules; `ol start ID` writes a stub")
+    screen.write(
+        f"next: cd {shlex.quote(folder)}; `ol tests` lists the modules; `ol start ID` writes a stub"
+    )
     return Exit.PASS
 
 

@@ -1,5 +1,7 @@
 """A verdict in words: what failed, why it matters, where, and what to run next. Pure."""
 
+import re
+from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -7,6 +9,7 @@ import msgspec
 from ol.lane import Sources
 from ol.manifest import Module, Way
 from ol.report.failures import excerpt, failure_lines, printable
+from ol.report.sanitizer import cut
 from ol.verdict import Failure, Grade, Refused, TestResult, Verdict
 
 FORMAT_VERSION = 1
@@ -53,13 +56,22 @@ def _first_failure(verdict: Verdict, module: Module, sources: Sources) -> list[s
     entry = module.test(result.test)
     failure = telling(result)
     lines = [f"FAILED {result.test}", f"  checks    {entry.checks}", f"  why       {entry.why}", ""]
-    lines += [f"  {line}" for line in failure_lines(failure)]
-    lines += [f"    {line}" for line in excerpt(failure.where, sources)]
-    lines += [f"    {line}" for line in printable(failure.detail).strip().splitlines()[:_DETAIL_LINES]]
+    where, detail = _detail(failure, sources)
+    lines += [f"  {line}" for line in failure_lines(replace(failure, where=where))]
+    lines += [f"    {line}" for line in excerpt(where, sources)]
+    lines += [f"    {line}" for line in detail]
     rest = len(result.failures) - 1
     if rest:
         lines.append(f"  ({rest} more {'check' if rest == 1 else 'checks'} of this test failed)")
     return [*lines, ""]
+
+
+def _detail(failure: Failure, sources: Sources) -> tuple[str, list[str]]:
+    """Where it went wrong, and what else there is to read of it."""
+    if "Sanitizer" in failure.detail or ": runtime error:" in failure.detail:
+        place, lines = cut(failure.detail, sources)
+        return failure.where or place, lines
+    return failure.where, printable(failure.detail).strip().splitlines()[:_DETAIL_LINES]
 
 
 def _others(verdict: Verdict, module: Module) -> list[str]:
@@ -67,7 +79,7 @@ def _others(verdict: Verdict, module: Module) -> list[str]:
     for result in verdict.failed[1:]:
         failure = telling(result)
         where = f" at {failure.where}" if failure.where else ""
-        got = printable(" ".join(failure.got.split()))[:70]
+        got = re.sub(r" \(0x[0-9a-f]+\)", "", printable(" ".join(failure.got.split())))[:70]
         lines.append(f"also failed: {result.test} ({failure.way}{where}: got {got})")
     return [*lines, ""] if lines else []
 
