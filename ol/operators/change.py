@@ -1,0 +1,64 @@
+"""C expressions without side effects that tell whether a mutant makes a difference where it stands, for
+edits whose site cannot simply be evaluated twice. Their bits: 1 it does, 2 that cannot be said."""
+
+import re
+
+from pycparser import c_ast
+
+from ol.csource.types import Kind
+from ol.operators.body import Body
+
+ALWAYS = "1"
+UNKNOWN = "2"
+
+
+def of_deletion(body: Body, node: c_ast.Node) -> str:
+    match node:
+        case c_ast.Return() | c_ast.Break() | c_ast.Continue() | c_ast.Goto():
+            return ALWAYS
+        case c_ast.UnaryOp(op=("++" | "--" | "p++" | "p--")):
+            return ALWAYS
+        case c_ast.Assignment() if is_plain(body, node):
+            place = body.text(node.lvalue)
+            return f"({place}) != {_result(body, node, node.op)}"
+    return ""
+
+
+def is_plain(body: Body, node: c_ast.Assignment) -> bool:
+    found = body.types.get(id(node.lvalue))
+    return found is not None and found.is_scalar and body.is_pure(node.lvalue) and body.is_pure(node.rvalue)
+
+
+def _result(body: Body, node: c_ast.Assignment, op: str) -> str:
+    """What the place holds after the assignment."""
+    place, value = body.text(node.lvalue), body.text(node.rvalue)
+    whole = f"({value})" if op == "=" else f"(({place}) {op[:-1]} ({value}))"
+    if body.type(node.lvalue).kind is Kind.POINTER:
+        return whole
+    return f"({body.type(node.lvalue).name}){whole}"
+
+
+def of_assignment(body: Body, node: c_ast.Assignment, new: str) -> str:
+    if not is_plain(body, node):
+        return UNKNOWN
+    is_float = body.type(node.lvalue).kind is Kind.FLOATING
+    if new in ("/=", "%=") and node.op not in ("/=", "%=") and not is_float:
+        return UNKNOWN
+    return f"{_result(body, node, node.op)} != {_result(body, node, new)}"
+
+
+def of_logical(body: Body, node: c_ast.BinaryOp, new: str) -> str:
+    """`new`: the other operator, or "left" or "right" for the operand that is kept."""
+    if not (body.is_pure(node.left) and body.is_pure(node.right)):
+        return UNKNOWN
+    left, right = f"({body.text(node.left)})", f"({body.text(node.right)})"
+    is_total = not re.search(r"\[|->|[*/%]", right)
+    if node.op == "&&":
+        unseen = f"!!{right}" if is_total else UNKNOWN
+        return {"left": f"{left} ? !{right} : 0", "right": f"{left} ? 0 : {unseen}"}.get(
+            new, f"{left} ? !{right} : {unseen}"
+        )
+    unseen = f"!{right}" if is_total else UNKNOWN
+    return {"left": f"{left} ? 0 : !!{right}", "right": f"{left} ? {unseen} : 0"}.get(
+        new, f"{left} ? {unseen} : !!{right}"
+    )

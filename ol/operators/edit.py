@@ -1,0 +1,75 @@
+"""One small change to a source text, where it stands and what it may be told apart by."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class SiteKind(StrEnum):
+    EXPRESSION = "expression"
+    STATEMENT = "statement"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Site:
+    """The expression or statement that a mutant replaces as a whole when it is selected at run time."""
+
+    kind: SiteKind
+    start: int
+    end: int
+    type: str = "unknown"
+    """Kind of its value: integer, floating, pointer, record, void, unknown."""
+    pure: bool = False
+    """Evaluating it twice is the same as once."""
+    tests: bool = False
+    """Only whether it is 0 matters, and its type is no arithmetic one: a pointer, or not known."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Edit:
+    """`start` to `end` of the text become `replacement`. `line` and `column` count from 1."""
+
+    start: int
+    end: int
+    replacement: str
+    operator: str
+    line: int
+    column: int
+    original: str
+    function: str
+    site: Site
+    context: str
+    """The site's code in one line; with `occurrence` it outlasts edits elsewhere in the file."""
+    occurrence: int = 0
+    change: str = ""
+    """A C expression without side effects: bit 1 if the mutant makes a difference here and now, bit 2 if
+    that cannot be said. Empty: the site's value and the mutant's are to be compared."""
+
+    @property
+    def is_deletion(self) -> bool:
+        return self.site.kind is SiteKind.STATEMENT and self.replacement == ";"
+
+    @property
+    def action(self) -> str:
+        if self.is_deletion:
+            return f"delete {_short(self.original)}"
+        return f"replace {_short(self.original)} with {_short(self.replacement)}"
+
+    @property
+    def key(self) -> str:
+        """What an accepted survivor is known by."""
+        parts = (self.function, self.operator, self.context, f"{self.original} -> {self.replacement}")
+        return " | ".join((*(" ".join(p.split()) for p in parts), str(self.occurrence)))
+
+    def id(self, file: str) -> str:
+        """Readable, for people: `paged_attn.c:57:28 replace < with <=`."""
+        return f"{file}:{self.line}:{self.column} {self.action}"
+
+
+def _short(text: str, most: int = 60) -> str:
+    flat = " ".join(text.split())
+    return flat if len(flat) <= most else flat[: most - 1] + "…"
+
+
+def apply_edit(text: str, edit: Edit) -> str:
+    """The text of the one mutant, for diffs and for compiling it alone."""
+    return text[: edit.start] + edit.replacement + text[edit.end :]

@@ -1,0 +1,229 @@
+"""Walks a function's tree and tells what each expression and statement is there for.
+
+Constant contexts are not entered: sizes of arrays, `case`, `enum`, bit-field widths, initializers of what
+lives statically, `sizeof`.
+"""
+
+from collections.abc import Sequence
+
+from pycparser import c_ast
+
+from ol.csource.reader import Function, NotMutated, Source
+from ol.csource.spans import Lost, Spans
+from ol.csource.tokens import Kind
+from ol.csource.types import VOID, Type
+from ol.csource.typing_rules import type_of
+from ol.operators.body import Body, Expression, Place, Role, Statement
+from ol.operators.children import children, stays_whole
+
+_WRITES = ("++", "--", "p++", "p--")
+
+
+def walk(source: Source, function: Function, spans: Spans) -> Body:
+    env = source.environment
+    declared = env.of_declarator(function.node.decl.type)
+    walker = _Walker(source, Body(source, function, spans, declared.to or VOID))
+    env.scopes.append({})
+    for parameter in function.node.decl.type.args.params if function.node.decl.type.args else ():
+        if isinstance(parameter, c_ast.Decl):
+            env.declaration(parameter)
+    walker.block(function.node.body.block_items or (), is_end=True)
+    env.scopes.pop()
+    return walker.body
+
+
+class _Walker:
+    def __init__(self, source: Source, body: Body):
+        self.source, self.body, self.spans, self.env = source, body, body.spans, source.environment
+        self.loops = 0
+        first, last = body.function.first, body.function.last
+        self.fragile = [k for k in range(first, last + 1) if source.tokens[k].fragile]
+
+    def block(self, items: Sequence[c_ast.Node], *, is_end: bool = False) -> None:
+        """`is_end`: nothing of the function comes after it."""
+        self.env.scopes.append({})
+        for index, item in enumerate(items):
+            self.statement(item, is_end=is_end and index == len(items) - 1)
+        self.env.scopes.pop()
+
+    def statement(self, node: c_ast.Node | None, *, is_end: bool = False, idle_jump: str = "") -> None:
+        """`idle_jump` is the jump that would lead where control goes anyway."""
+        match node:
+            case None | c_ast.EmptyStatement() | c_ast.Pragma() | c_ast.StaticAssert():
+                return
+            case c_ast.Compound():
+                self._compound(node, is_end=is_end, idle_jump=idle_jump)
+            case c_ast.Decl():
+                self._declaration(node, Place.INITIALIZER)
+            case c_ast.DeclList():
+                for decl in node.decls:
+                    self._declaration(decl, Place.START)
+            case c_ast.Typedef():
+                self.env.typedefs[node.name] = self.env.of_declarator(node.type)
+            case c_ast.If():
+                self.expression(node.cond, Role.CONDITION, Place.TEST)
+                self.statement(node.iftrue, is_end=is_end, idle_jump=idle_jump)
+                self.statement(node.iffalse, is_end=is_end, idle_jump=idle_jump)
+            case c_ast.While() | c_ast.DoWhile() | c_ast.For():
+                self._loop(node)
+            case c_ast.Switch():
+                self._switch(node, is_end=is_end)
+            case c_ast.Label():
+                self.statement(node.stmt, is_end=is_end)
+            case c_ast.Return() | c_ast.Break() | c_ast.Continue() | c_ast.Goto():
+                self._jump(node, is_end=is_end, idle=type(node).__name__ == idle_jump)
+            case _:
+                self._expression_statement(node)
+
+    def _compound(self, node: c_ast.Compound, *, is_end: bool, idle_jump: str) -> None:
+        items = node.block_items or []
+        self.env.scopes.append({})
+        for index, item in enumerate(items):
+            last = index == len(items) - 1
+            self.statement(item, is_end=is_end and last, idle_jump=idle_jump if last else "")
+        self.env.scopes.pop()
+
+    def _loop(self, node: c_ast.Node) -> None:
+        self.env.scopes.append({})
+        if isinstance(node, c_ast.For):
+            if isinstance(node.init, c_ast.DeclList):
+                self.statement(node.init)
+            elif node.init is not None:
+                self.expression(node.init, Role.DISCARDED, Place.START)
+            if node.next is not None:
+                self.expression(node.next, Role.DISCARDED, Place.STEP)
+        if node.cond is not None:
+            self.expression(node.cond, Role.LOOP, Place.TEST)
+        self.loops += 1
+        self.statement(node.stmt, idle_jump="Continue")
+        self.loops -= 1
+        self.env.scopes.pop()
+
+    def _switch(self, node: c_ast.Switch, *, is_end: bool) -> None:
+        self.expression(node.cond, Role.VALUE, Place.OPERAND)
+        items = node.stmt.block_items or [] if isinstance(node.stmt, c_ast.Compound) else [node.stmt]
+        self.env.scopes.append({})
+        for index, item in enumerate(items):
+            inner = item.stmts or [] if isinstance(item, (c_ast.Case, c_ast.Default)) else [item]
+            for place, statement in enumerate(inner):
+                last = index == len(items) - 1 and place == len(inner) - 1
+                self.statement(statement, is_end=is_end and last, idle_jump="Break" if last else "")
+        self.env.scopes.pop()
+
+    def _jump(self, node: c_ast.Node, *, is_end: bool, idle: bool) -> None:
+        if isinstance(node, c_ast.Return) and node.expr is not None:
+            self.expression(node.expr, Role.VALUE, Place.RETURNED)
+        try:
+            first = self.spans.leaf(node)
+            last = first + 1
+            if isinstance(node, c_ast.Goto):
+                last = first + 2
+            elif isinstance(node, c_ast.Return) and node.expr is not None:
+                last = self.spans.outer(*self.spans.of(node.expr))[1] + 1
+            self._add_statement(node, first, last, idle=idle or (is_end and isinstance(node, c_ast.Return)))
+        except Lost:
+            self._lost(node)
+
+    def _expression_statement(self, node: c_ast.Node) -> None:
+        if not isinstance(node, c_ast.ExprList) or node.exprs:
+            self.expression(node, Role.DISCARDED, Place.STATEMENT)
+        try:
+            first, last = self.spans.outer(*self.spans.of(node))
+            self._add_statement(node, first, last + 1, idle=self.is_pure(node))
+        except Lost:
+            self._lost(node)
+
+    def _add_statement(self, node: c_ast.Node, first: int, last: int, *, idle: bool) -> None:
+        if self.spans.text(last) != ";":
+            raise Lost
+        start, end = self.source.tokens[first].start, self.source.tokens[last].end
+        in_loop = self.loops > 0
+        self.body.statements.append(Statement(node=node, start=start, end=end, in_loop=in_loop, idle=idle))
+
+    def _lost(self, node: c_ast.Node) -> None:
+        line = getattr(node.coord, "line", 0) or 0
+        reason = f"the place of a {type(node).__name__} cannot be told"
+        self.source.skipped.append(NotMutated(line, self.body.function.name, reason))
+
+    def _declaration(self, node: c_ast.Node, place: Place) -> None:
+        if not isinstance(node, c_ast.Decl):
+            return
+        self.env.declaration(node)
+        lives_on = {"static", "extern", "_Thread_local", "constexpr"} & set(node.storage or ())
+        if node.init is not None and not lives_on:
+            self._initializer(node.init, place)
+
+    def _initializer(self, node: c_ast.Node, place: Place = Place.INITIALIZER) -> None:
+        if isinstance(node, c_ast.NamedInitializer):
+            self._initializer(node.expr)
+        elif isinstance(node, c_ast.InitList):
+            for item in node.exprs:
+                self._initializer(item)
+        else:
+            self.expression(node, Role.VALUE, place)
+
+    def is_pure(self, node: c_ast.Node) -> bool:
+        known = self.body.pure.get(id(node))
+        if known is None:
+            own = not isinstance(node, (c_ast.FuncCall, c_ast.Assignment, c_ast.Compound))
+            own = own and not (isinstance(node, c_ast.UnaryOp) and node.op in _WRITES)
+            if own and isinstance(node, c_ast.ID):
+                index = self.source.index_at(node.coord)
+                own = index is not None and self.source.tokens[index].kind is not Kind.OPAQUE
+            known = own and all(self.is_pure(child) for _, child in node.children())
+            self.body.pure[id(node)] = known
+        return known
+
+    def _is_fragile(self, first: int, last: int) -> bool:
+        """Whether a macro of more than one operand stands in it outside of brackets."""
+        inside = [k for k in self.fragile if first <= k <= last]
+        partner = self.source.partner
+        return any(not any(first <= a < k < partner[a] for a in range(first, k)) for k in inside)
+
+    def expression(self, node: c_ast.Node, role: Role, place: Place) -> Type:
+        for child, child_role, child_place in children(node, role, place):
+            if child_role is None:
+                self.inside(child)
+            else:
+                self.expression(child, child_role, child_place)
+        found = type_of(node, self.env)
+        self.is_pure(node)
+        self.body.types[id(node)] = found
+        self.body.values[id(node)] = self.env.value(node)
+        if isinstance(node, c_ast.InitList):
+            return found
+        try:
+            first, last = self.spans.of(node)
+        except Lost:
+            self._lost(node)
+            return found
+        tokens = self.source.tokens
+        flat = self.source.flat(tokens[first].start, tokens[last].end)
+        if flat is not None and not (self.fragile and self._is_fragile(first, last)):
+            self.body.expressions.append(
+                Expression(
+                    node=node,
+                    first=first,
+                    last=last,
+                    start=tokens[first].start,
+                    end=tokens[last].end,
+                    role=role,
+                    place=place,
+                    type=found,
+                    pure=self.is_pure(node),
+                )
+            )
+        return found
+
+    def inside(self, node: c_ast.Node) -> None:
+        """What is written to, or whose address is taken, stays whole; only its parts are entered."""
+        if not stays_whole(node):
+            self.expression(node, Role.VALUE, Place.OPERAND)
+            return
+        for child, role, place in children(node, Role.VALUE, Place.OPERAND):
+            if role is None:
+                self.inside(child)
+            else:
+                self.expression(child, role, place)
+        self.is_pure(node)
+        self.body.types[id(node)] = type_of(node, self.env)
