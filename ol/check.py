@@ -1,7 +1,7 @@
 """`ol check`: the verdict on a student's unit, over the student's own dependencies or the reference's."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from ol.build import Builder
 from ol.errors import ToolError, unknown
@@ -9,7 +9,9 @@ from ol.exits import Exit
 from ol.grade import grade
 from ol.lane import Sources
 from ol.manifest import Module, TestEntry
+from ol.memory import Memory, content_key
 from ol.store import Store
+from ol.testbed import UNSETTLED
 from ol.verdict import Grade, Verdict
 from ol.workspace import Unreadable, Workspace
 
@@ -23,6 +25,14 @@ class Bench:
     workspace: Workspace
     builder: Builder
     store: Store
+    fresh: bool = False
+    """Grade again also what is remembered."""
+    graded: list[str] = field(default_factory=list)
+    """The modules that were graded in this run, and not remembered."""
+
+    @property
+    def memory(self) -> Memory:
+        return Memory(self.store, self.workspace.root)
 
 
 def check(
@@ -49,16 +59,38 @@ def check(
     submission = bench.workspace.submission(module)
     dependencies = resolve(bench, module, ref_deps=ref_deps, progress=progress)
     progress(f"{module.id}: building and testing", 1, 2)
-    return grade(
-        submission,
-        module,
-        dependencies,
-        bench.builder,
-        bench.store,
-        seed=seed,
-        reference_dependencies=ref_deps,
-        only=only,
-    )
+    return _graded(bench, module, submission, dependencies, ref_deps=ref_deps, seed=seed, only=only)
+
+
+def _graded(
+    bench: Bench,
+    module: Module,
+    submission: Sources,
+    dependencies: Mapping[str, Sources],
+    *,
+    ref_deps: bool,
+    seed: int,
+    only: Sequence[TestEntry] | None = None,
+) -> Verdict:
+    """The verdict, remembered when it is a full one at a content that was graded before."""
+    key = content_key(bench.builder, module, submission, dependencies, seed)
+    if only is None and not bench.fresh and (known := bench.memory.recall(key)):
+        verdict = replace(known, reference_dependencies=ref_deps)
+    else:
+        verdict = grade(
+            submission,
+            module,
+            dependencies,
+            bench.builder,
+            bench.store,
+            seed=seed,
+            reference_dependencies=ref_deps,
+            only=only,
+        )
+        bench.graded.append(module.id)
+    if not any(set(r.ways) & set(UNSETTLED) for r in verdict.results):
+        bench.memory.remember(key, module, verdict)
+    return verdict
 
 
 def chosen_tests(module: Module, name: str) -> list[TestEntry]:
@@ -93,9 +125,7 @@ def _own(bench: Bench, user: Module, module: Module, known: Mapping[str, Sources
     if not module.tests:
         raise _not_ready(user, module, "its module has no tests yet", "")
     dependencies = {m.id: known[m.id] for m in bench.builder.course.closure(module.depends)}
-    verdict = grade(
-        submission, module, dependencies, bench.builder, bench.store, seed=0, reference_dependencies=False
-    )
+    verdict = _graded(bench, module, submission, dependencies, ref_deps=False, seed=0)
     if verdict.grade is not Grade.PASS:
         failed = ", ".join(r.test for r in verdict.failed[:3])
         why = f"it fails {failed}" if failed else "it does not build"

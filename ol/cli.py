@@ -9,6 +9,7 @@ import click
 from ol import __version__
 from ol.commands.instructor import audit
 from ol.commands.student import check, debug, diff, init, start, tests
+from ol.commands.way import milestone, next_step, status
 from ol.errors import ToolError
 from ol.exits import Exit
 
@@ -44,7 +45,7 @@ def ol() -> None:
     """
 
 
-for command in (init, start, tests, check, debug, diff, audit):
+for command in (init, start, tests, check, debug, diff, status, next_step, milestone, audit):
     ol.add_command(command)
 
 

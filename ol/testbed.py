@@ -23,7 +23,7 @@ from ol.stream import Frame, Kind, Record, records
 from ol.toolchain import Sanitizer
 from ol.verdict import TestResult, merged
 
-_UNSETTLED = (Way.TIMEOUT, Way.MEMORY)
+UNSETTLED = (Way.TIMEOUT, Way.MEMORY)
 """Ways that a busy machine may cause: such a result is not remembered."""
 
 
@@ -94,7 +94,7 @@ class Testbed:
             if blob := self.store.get(key):
                 known[trial] = msgspec.json.decode(blob, type=TestResult)
         fresh = self._measure([t for t in trials if t not in known], progress)
-        settled = [t for t, r in fresh.items() if not set(r.ways) & set(_UNSETTLED)]
+        settled = [t for t, r in fresh.items() if not set(r.ways) & set(UNSETTLED)]
         if settled:
             self.store.put((keys[t], msgspec.json.encode(fresh[t])) for t in settled)
         return known | fresh

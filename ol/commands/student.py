@@ -1,16 +1,10 @@
 """Commands of a student's walk: init, start, tests, check, debug, diff."""
 
-from typing import TYPE_CHECKING
-
 import click
 
 from ol.commands.options import COMPILER, JOBS, JSON, MODULE, REF_DEPS, SEED, WORKSPACE, set_jobs
+from ol.commands.way import check_many, one_bench
 from ol.exits import Exit
-
-if TYPE_CHECKING:
-    from ol.check import Bench
-    from ol.manifest import Module
-    from ol.settings import Settings
 
 
 @click.command()
@@ -96,7 +90,8 @@ def tests(module: str | None, *, verbose: bool) -> Exit:
 
 
 @click.command()
-@MODULE
+@click.argument("module", required=False)
+@click.option("--all", "everything", is_flag=True, help="Every module that you have started.")
 @REF_DEPS
 @click.option("-k", "name", metavar="NAME", help="Only tests called so. Results, but no verdict.")
 @SEED
@@ -105,8 +100,9 @@ def tests(module: str | None, *, verbose: bool) -> Exit:
 @JSON
 @WORKSPACE
 def check(
-    module: str,
+    module: str | None,
     *,
+    everything: bool,
     ref_deps: bool,
     name: str | None,
     seed: int,
@@ -121,6 +117,7 @@ def check(
     ol check L9.4                   over your own dependencies, which must pass
     ol check L9.4 --ref-deps        over the reference's
     ol check L9.4 -k hand_example   one test; results, but no verdict
+    ol check --all                  every module that you have started
 
     Exit status: 0 pass, 1 a test fails, 3 not started or a dependency does not pass,
     4 does not build or breaks its contract, 69 no toolchain.
@@ -130,7 +127,9 @@ def check(
     from ol.report import screen
 
     set_jobs(jobs)
-    bench, chosen = _bench(module, compiler, workspace)
+    if everything or module is None:
+        return check_many(compiler, workspace, ref_deps=ref_deps, seed=seed, everything=everything)
+    bench, chosen = one_bench(module, compiler, workspace)
     with screen.progress() as tell:
         verdict = use_case.check(bench, chosen, ref_deps=ref_deps, name=name, seed=seed, progress=tell)
     if as_json:
@@ -138,22 +137,6 @@ def check(
     else:
         screen.write(render.text(verdict, chosen, bench.workspace.submission(chosen)))
     return use_case.exit_code(verdict)
-
-
-def _bench(module: str, compiler: str | None, workspace: str | None) -> "tuple[Bench, Module]":
-    from ol.build import Builder
-    from ol.check import Bench
-    from ol.settings import load
-    from ol.start import refresh_quietly
-    from ol.store import Store
-    from ol.toolchain import find
-
-    settings: Settings = load(workspace=workspace)
-    chosen = settings.course.module(module)
-    place = settings.workspace()
-    builder = Builder(settings.course, find(compiler), settings.cache)
-    refresh_quietly(settings.course, place)
-    return Bench(workspace=place, builder=builder, store=Store(settings.results)), chosen
 
 
 @click.command()
@@ -187,7 +170,7 @@ def debug(
     from ol.process import become
     from ol.report import screen
 
-    bench, chosen = _bench(module, compiler, workspace)
+    bench, chosen = one_bench(module, compiler, workspace)
     session = use_case.prepare(bench, chosen, test, ref_deps=ref_deps, seed=seed)
     if session.command and sys.stdin.isatty() and sys.stdout.isatty():
         become(session.command, session.folder)
@@ -229,7 +212,7 @@ def diff(
     from ol.report import screen
 
     set_jobs(jobs)
-    bench, chosen = _bench(module, compiler, workspace)
+    bench, chosen = one_bench(module, compiler, workspace)
     with screen.progress() as tell:
         verdict = use_case.earned(bench, chosen, ref_deps=ref_deps, seed=seed, progress=tell)
     student = bench.workspace.submission(chosen)
