@@ -28,7 +28,7 @@ static void is_refused(world *w, const char *why, tl_status wanted, call c) {
     ol_note("refused: %s", why);
     clear_outputs(w);
     OL_UNIT { tl_set_last_error(NULL); }
-    OL_STATUS(wanted, attend(c));
+    gives_status(wanted, c);
     leaves_no_trace(w);
 }
 
@@ -93,7 +93,7 @@ OL_TEST(bad_arguments_are_refused) {
     refuse_heads(&w);
     note_world("without a fault", &w);
     clear_outputs(&w);
-    OL_STATUS(TL_OK, attend(call_on(&w)));
+    gives_status(TL_OK, call_on(&w));
     outputs_have_the_bits(&w);
 }
 
@@ -110,7 +110,7 @@ static void keeps_to_its_outputs(world *w) {
     note_world("outputs inside larger arrays", w);
     ol_fill_sentinel_f32(o, n_o + 2 * MARGIN);
     ol_fill_sentinel_f32(lse, n_lse + 2 * MARGIN);
-    OL_STATUS(TL_OK, attend(c));
+    gives_status(TL_OK, c);
     OL_ORACLE { in_order(w, o + MARGIN, lse + MARGIN); }
     for (int64_t n = 0; n < n_lse; n++) lse[MARGIN + n] = 0.0f; /* judged elsewhere */
     OL_UNIT {
@@ -128,7 +128,7 @@ static void lse_may_be_null(world *w) {
     c.lse = NULL;
     note_world("lse NULL", w);
     clear_outputs(w);
-    OL_STATUS(TL_OK, attend(c));
+    gives_status(TL_OK, c);
     OL_UNIT { ol_saw_f32("o without lse", w->o, o_dims(w)); }
     OL_ORACLE {
         in_order(w, w->o, w->lse);
@@ -176,7 +176,7 @@ static const float *sealed(const float *x, int64_t n) {
 OL_TEST(never_writes_its_inputs) {
     world w = new_world(BOTH), drawn = new_world(BOTH);
     note_world("ordinary inputs", &w);
-    OL_STATUS(TL_OK, attend(call_on(&w)));
+    gives_status(TL_OK, call_on(&w));
     inputs_are_what_they_were(&w, &drawn);
     note_world("inputs that cannot be written: SIGSEGV here is a write to one of them", &w);
     clear_outputs(&w);

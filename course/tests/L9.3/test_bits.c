@@ -45,7 +45,7 @@ OL_TEST(negative_zero_values_give_zero) {
     for (int64_t j = 0; j < w.s.Tk; j++) w.v[j * w.s.D + 1] = -0.0f;
     note_world("element 1 of every value is -0", &w);
     clear_outputs(&w);
-    OL_STATUS(TL_OK, attend(call_on(&w)));
+    gives_status(TL_OK, call_on(&w));
     outputs_have_the_bits(&w);
 }
 
@@ -80,7 +80,7 @@ static world one_call(shape s, const char *what) {
     world w = new_world(s);
     note_world(what, &w);
     clear_outputs(&w);
-    OL_STATUS(TL_OK, attend(call_on(&w)));
+    gives_status(TL_OK, call_on(&w));
     outputs_have_the_bits(&w);
     return w;
 }
@@ -99,7 +99,7 @@ OL_TEST(query_tiles_never_change_bits) {
             call c = call_on(&w);
             c.o = x.o, c.lse = x.lse, c.Br = tiles[k];
             ol_note("the same with Br=%lld", (long long)c.Br);
-            OL_STATUS(TL_OK, attend(c));
+            gives_status(TL_OK, c);
             same_as_one_call(&w, x);
         }
     }
@@ -115,17 +115,17 @@ OL_TEST(a_row_does_not_depend_on_its_batch) {
         c.q += b * n * w.s.D, c.k += b * n_kv, c.v += b * n_kv;
         c.o = x.o + b * n * w.s.D, c.lse = x.lse + b * n;
         ol_note("problem %lld alone", (long long)b);
-        OL_STATUS(TL_OK, attend(c));
+        gives_status(TL_OK, c);
     }
     same_as_one_call(&w, x);
 }
 
-/* Queries from .. to - 1 of the first head in a call of their own, over the first Tk keys. */
-static tl_status attend_chunk(const world *w, int64_t from, int64_t to, int64_t Tk, outputs x) {
+/* Queries from .. to - 1 of a world of one head as a call of their own, over the first Tk keys. */
+static call chunk(const world *w, int64_t from, int64_t to, int64_t Tk, outputs x) {
     call c = call_on(w);
     c.Tq = to - from, c.Tk = Tk, c.q_offset += from;
     c.q += from * w->s.D, c.o = x.o + from * w->s.D, c.lse = x.lse + from;
-    return attend(c);
+    return c;
 }
 
 /* A causal chunk is also the same before the keys after it exist. */
@@ -140,7 +140,7 @@ OL_TEST(chunks_of_a_prefill_equal_one_call_bitwise) {
             for (int k = 0; k < 5; k++) {
                 int64_t Tk = newest_only ? s.q_offset + cut[k + 1] : s.Tk;
                 ol_note("queries %d..%d over %d keys", (int)cut[k], (int)cut[k + 1] - 1, (int)Tk);
-                OL_STATUS(TL_OK, attend_chunk(&w, cut[k], cut[k + 1], Tk, x));
+                gives_status(TL_OK, chunk(&w, cut[k], cut[k + 1], Tk, x));
             }
             same_as_one_call(&w, x);
         }
@@ -158,7 +158,7 @@ OL_TEST(a_nan_query_spoils_its_own_row_only) {
     clear_outputs(&w);
     OL_ORACLE { in_order(&w, w.o, w.lse); }
     for (int64_t d = 0; d < D; d++) w.q[bad * D + d] = NAN;
-    OL_STATUS(TL_OK, attend(call_on(&w)));
+    gives_status(TL_OK, call_on(&w));
     for (int64_t d = 0; d < D; d++) w.o[bad * D + d] = 0.0f;
     w.lse[bad] = 0.0f;
     OL_UNIT {

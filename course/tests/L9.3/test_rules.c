@@ -49,7 +49,7 @@ static void private_use(int64_t Tk, const char *bytes) {
     world w = new_world((shape){.B = 1, .H = 1, .Hkv = 1, .Tq = 1, .Tk = Tk, .D = 1, .scale = 1.0f, .Br = 1, .Bc = 16});
     note_world("without scratch", &w);
     watch_allocations();
-    OL_STATUS(TL_OK, attend(call_on(&w)));
+    gives_status(TL_OK, call_on(&w));
     stop_watching();
     OL_UNIT { ol_saw_int(bytes, bytes_asked()); }
     OL_HOLDS("everything is freed", ol_hook_live() == 0);
@@ -75,7 +75,7 @@ OL_TEST(warm_scratch_needs_no_memory) {
     call c = call_on(&w);
     c.scratch = arena;
     note_world("with new scratch", &w);
-    OL_STATUS(TL_OK, attend(c));
+    gives_status(TL_OK, c);
     note_world("with the same scratch", &w);
     clear_outputs(&w);
     OL_UNIT {
@@ -178,9 +178,9 @@ static void pool_equals_serial(world *w, int64_t B, tl_pool *tp, tl_arena *scrat
     clear_outputs(w);
     ol_fill_sentinel_f32(o, n * w->s.D);
     ol_fill_sentinel_f32(lse, n);
-    OL_STATUS(TL_OK, attend(c));
+    gives_status(TL_OK, c);
     c.o = o, c.lse = lse, c.tp = tp;
-    OL_STATUS(TL_OK, attend(c));
+    gives_status(TL_OK, c);
     OL_UNIT {
         ol_shape dims = OL_DIMS({"b", B}, {"head", w->s.H}, {"query", w->s.Tq}, {"d", w->s.D});
         ol_saw_f32("o serially", w->o, dims);
@@ -206,7 +206,7 @@ OL_TEST(pool_result_equals_serial_bitwise) {
     OL_STATUS(TL_OK, tl_arena_create(0, &arena));
     note_world("without threads", &w);
     clear_outputs(&w);
-    OL_STATUS(TL_OK, attend(call_on(&w)));
+    gives_status(TL_OK, call_on(&w));
     outputs_have_the_bits(&w);
     for (int64_t B = 1; B <= w.s.B; B++) pool_equals_serial(&w, B, tp, B % 2 ? NULL : arena);
     OL_UNIT {
@@ -252,16 +252,22 @@ OL_TEST(a_busy_pool_is_passed_on) {
     n.c.tp = other;
     note_world("inside a range of another pool", &w);
     clear_outputs(&w);
-    OL_STATUS(TL_OK, attend_inside(tp, &n));
+    OL_UNIT { ol_saw_status("status", attend_inside(tp, &n)); }
+    OL_ORACLE { ol_want_status("status", TL_OK); }
     outputs_have_the_bits(&w);
 
     n.c.tp = tp;
     note_world("inside a range of the same pool", &w);
-    OL_UNIT { saw_mark("mark on entry", arena); }
-    OL_STATUS(TL_EBUSY, attend_inside(tp, &n));
+    OL_UNIT {
+        saw_mark("mark on entry", arena);
+        ol_saw_status("status", attend_inside(tp, &n));
+        saw_mark("mark on return", arena);
+    }
+    OL_ORACLE {
+        ol_want_status("status", TL_EBUSY);
+        ol_want_same("mark on entry", "mark on return");
+    }
     OL_HOLDS("the error slot is set", n.explained);
-    OL_UNIT { saw_mark("mark on return", arena); }
-    OL_ORACLE { ol_want_same("mark on entry", "mark on return"); }
     OL_UNIT {
         tl_arena_destroy(arena);
         tl_pool_destroy(other);

@@ -62,7 +62,8 @@ typedef struct {
 
 /* A call on the whole world, with neither scratch nor threads. */
 call call_on(const world *w);
-tl_status attend(call c); /* makes it; unit role only */
+tl_status attend(call c);                   /* makes it; unit role only */
+void gives_status(tl_status wanted, call c); /* makes it, to be judged by its status */
 
 void note_world(const char *what, const world *w);
 void clear_outputs(world *w); /* sentinels in o and lse */
