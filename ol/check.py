@@ -11,7 +11,7 @@ from ol.lane import Sources
 from ol.manifest import Module, TestEntry
 from ol.memory import Memory, content_key
 from ol.store import Store
-from ol.testbed import UNSETTLED
+from ol.testbed import is_settled
 from ol.verdict import Grade, Verdict
 from ol.workspace import Unreadable, Workspace
 
@@ -88,7 +88,7 @@ def _graded(
             only=only,
         )
         bench.graded.append(module.id)
-    if not any(set(r.ways) & set(UNSETTLED) for r in verdict.results):
+    if all(is_settled(r) for r in verdict.results):
         bench.memory.remember(key, module, verdict)
     return verdict
 
@@ -96,7 +96,7 @@ def _graded(
 def chosen_tests(module: Module, name: str) -> list[TestEntry]:
     """The tests whose id or name is `name`, or contains it."""
     exact = [t for t in module.tests if name in (t.id, t.name)]
-    found = exact or [t for t in module.tests if name in t.name]
+    found = exact or [t for t in module.tests if name in t.id]
     if not found:
         names = [t.name for t in module.tests]
         raise unknown(f"test of {module.id}", name, names, next_step=f"`ol tests {module.id}` lists them")

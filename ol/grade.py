@@ -4,6 +4,7 @@
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from ol.build import Builder, CompileError
 from ol.lane import Sources
@@ -11,7 +12,7 @@ from ol.manifest import Module, TestEntry, Way
 from ol.store import Store
 from ol.submission import diagnosed
 from ol.testbed import Testbed, UnitObjects, prepare
-from ol.verdict import Grade, Refused, TestResult, Verdict
+from ol.verdict import Grade, Outcome, Refused, TestResult, Verdict
 
 
 def grade(
@@ -32,7 +33,7 @@ def grade(
     """
     tests = list(module.tests if only is None else only)
     refused, results = _outcome(submission, module, dependencies, builder, store, tests, seed)
-    passed = not refused and all(not r.failures for r in results)
+    passed = not refused and all(r.outcome is Outcome.PASSED for r in results)
     return Verdict(
         module=module.id,
         grade=Grade.REFUSED if refused else Grade.PASS if passed else Grade.FAIL,
@@ -55,6 +56,7 @@ def _outcome(
     seed: int,
 ) -> tuple[list[Refused], list[TestResult]]:
     bed = prepare(builder, store, module, dependencies, tests, seed=seed).careful()
+    bed = replace(bed, patient=False)
     try:
         unit = bed.build(submission, tests)
     except CompileError as error:

@@ -59,6 +59,8 @@ def judge(test: str, unit: Frame, wanted: tuple[Record, ...], statuses: tuple[st
             f"the catalogue lists {test}, but the test's source does not define it",
             next_step="add OL_TEST to the source, or take the entry out of the catalogue",
         )
+    if unit.ending is Ending.NOT_RUN:
+        return TestResult(test=test, outcome=Outcome.NOT_RUN)
     failures = list(sanitizer_failures(unit.report.decode("utf-8", "replace")))
     try:
         seen = records(unit.stream)

@@ -35,7 +35,8 @@ class Lane:
     runner: Runner | PyRunner
     before: tuple[Built, ...]
 
-    def run(self, trials: Sequence[Trial], seed: int) -> list[Frame]:
+    def run(self, trials: Sequence[Trial], seed: int, *, patient: bool = True) -> list[Frame]:
+        """One frame for each trial. Without patience the first time-out is the last test that is run."""
         return self.runner.run(
             [
                 Request(
@@ -44,6 +45,7 @@ class Lane:
                     seconds=t.test.seconds,
                     seed=seed,
                     mutant=t.mutant,
+                    unless_late=not patient,
                 )
                 for t in trials
             ]

@@ -19,6 +19,8 @@ class Ending(IntEnum):
     OUT_OF_MEMORY = 3
     FLOODED = 4
     NO_SUCH_TEST = 5
+    NOT_RUN = 6
+    """A test before it timed out, and it was not to be waited for."""
 
 
 class Kind(IntEnum):
@@ -98,6 +100,20 @@ class Frame:
     err: bytes
     report: bytes
     dropped: int
+
+
+NOT_RUN = Frame(
+    number=0,
+    ending=Ending.NOT_RUN,
+    code=0,
+    wall=0.0,
+    peak=0,
+    stream=b"",
+    out=b"",
+    err=b"",
+    report=b"",
+    dropped=0,
+)
 
 
 class Forged(Exception):

@@ -26,7 +26,9 @@ def diagnosed(course: Course, module: Module, sources: Sources, diagnostics: str
     if "conflicting types for" in what and module.language is Language.C:
         both = _both_prototypes(course, module, sources, rest)
         if both:
-            return Refused(rule="the contract's prototype", what=what, where=place, detail=both)
+            return Refused(
+                rule="the contract's prototype", what=what.partition(";")[0], where=place, detail=both
+            )
     return Refused(rule="it compiles", what=what, where=place, detail=detail)
 
 

@@ -5,6 +5,7 @@ and the judge's own source.
 """
 
 import hashlib
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
@@ -19,12 +20,17 @@ from ol.lane import Lane, Sources, Trial, build_unit, oracle_lane, unit_lane
 from ol.manifest import Language, Module, TestEntry, Way
 from ol.parallel import finished, together
 from ol.store import Store
-from ol.stream import Frame, Kind, Record, records
+from ol.stream import NOT_RUN, Ending, Frame, Kind, Record, records
 from ol.toolchain import Sanitizer
-from ol.verdict import TestResult, merged
+from ol.verdict import Outcome, TestResult, merged
 
-UNSETTLED = (Way.TIMEOUT, Way.MEMORY)
+_UNSETTLED = (Way.TIMEOUT, Way.MEMORY)
 """Ways that a busy machine may cause: such a result is not remembered."""
+
+
+def is_settled(result: TestResult) -> bool:
+    """Whether a result may be remembered: a busy machine can neither have caused nor prevented it."""
+    return result.outcome is not Outcome.NOT_RUN and not set(result.ways) & set(_UNSETTLED)
 
 
 UnitObjects = Mapping[Sanitizer, Built]
@@ -56,6 +62,8 @@ class Testbed:
     store: Store
     module: Module
     seed: int
+    patient: bool = True
+    """Runs every test, also after one has timed out."""
     units: Mapping[Sanitizer, Lane]
     oracles: Mapping[Language, Lane]
 
@@ -94,7 +102,7 @@ class Testbed:
             if blob := self.store.get(key):
                 known[trial] = msgspec.json.decode(blob, type=TestResult)
         fresh = self._measure([t for t in trials if t not in known], progress)
-        settled = [t for t, r in fresh.items() if not set(r.ways) & set(UNSETTLED)]
+        settled = [t for t, r in fresh.items() if is_settled(r)]
         if settled:
             self.store.put((keys[t], msgspec.json.encode(fresh[t])) for t in settled)
         return known | fresh
@@ -107,9 +115,14 @@ class Testbed:
         wanted = self.wanted(list({t.test.id: t.test for t in trials}.values()))
         statuses = self.builder.course.entry.statuses
         results: dict[Trial, TestResult] = {}
+        late = threading.Event()
 
         def run(shard: Sequence[Trial]) -> list[tuple[Trial, Frame]]:
-            frames = self.units[shard[0].sanitizer].run(shard, self.seed)
+            if late.is_set() and not self.patient:
+                return [(trial, NOT_RUN) for trial in shard]
+            frames = self.units[shard[0].sanitizer].run(shard, self.seed, patient=self.patient)
+            if any(f.ending is Ending.TIMED_OUT for f in frames):
+                late.set()
             return list(zip(shard, frames, strict=True))
 
         for pairs in finished([partial(run, shard) for shard in _shards(trials)]):

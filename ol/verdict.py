@@ -29,6 +29,8 @@ class Failure:
 class Outcome(StrEnum):
     PASSED = "passed"
     FAILED = "failed"
+    NOT_RUN = "not run"
+    """Another test had timed out. It is no pass."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,12 +48,17 @@ class TestResult:
         return tuple(dict.fromkeys(f.way for f in self.failures))
 
 
+def _worst(outcomes: list[Outcome]) -> Outcome:
+    order = (Outcome.FAILED, Outcome.NOT_RUN)
+    return next((outcome for outcome in order if outcome in outcomes), Outcome.PASSED)
+
+
 def merged(results: list[TestResult]) -> TestResult:
     """One test's result from its runs under several sanitizers: it passes where all of them do."""
     failures = tuple(f for r in results for f in r.failures)
     return TestResult(
         test=results[0].test,
-        outcome=Outcome.FAILED if failures else Outcome.PASSED,
+        outcome=_worst([r.outcome for r in results]),
         failures=failures,
         seconds=sum(r.seconds for r in results),
     )

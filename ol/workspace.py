@@ -50,11 +50,12 @@ class Workspace:
         except OSError as error:
             what = "it is a symbolic link" if self.path(unit).is_symlink() else str(error.strerror)
             raise _refused(unit, what) from None
+        found = os.fstat(fd)
+        if not stat.S_ISREG(found.st_mode):
+            os.close(fd)
+            kind = "a directory" if stat.S_ISDIR(found.st_mode) else "no regular file"
+            raise _refused(unit, f"it is {kind}")
         with os.fdopen(fd, "rb") as file:
-            found = os.fstat(fd)
-            if not stat.S_ISREG(found.st_mode):
-                kind = "a directory" if stat.S_ISDIR(found.st_mode) else "no regular file"
-                raise _refused(unit, f"it is {kind}")
             if found.st_size > LARGEST:
                 raise _refused(unit, f"it has {found.st_size} bytes; the most is {LARGEST}")
             text = file.read(LARGEST + 1)

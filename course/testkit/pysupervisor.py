@@ -129,24 +129,28 @@ def send(results: int, number: int, o: Outcome) -> None:
 
 def serve(tests: dict[str, Path], fixtures: str | None, results: int) -> None:
     """Answer each request until the input ends."""
+    late = False
     for line in iter(sys.stdin.buffer.readline, b""):
         try:
             number, wall_ms, rss_mb, seed, mutant, test, *objects = line.decode().split()
         except ValueError:
             fault("a request is cut short", line)
         o = Outcome(Capture(-1), Capture(-1), Capture(-1), ending=Ending.NO_SUCH_TEST)
-        if test in tests:
+        if test in tests and late and int(wall_ms) < 0:
+            o.ending = Ending.NOT_RUN
+        elif test in tests:
             job = Job(
                 source=tests[test],
                 test=test,
                 objects=objects,
-                seconds=int(wall_ms) / 1000,
+                seconds=abs(int(wall_ms)) / 1000,
                 rss_mb=int(rss_mb),
                 seed=int(seed),
                 mutant=int(mutant),
                 fixtures=fixtures,
             )
             o = run(job)
+        late = late or o.ending is Ending.TIMED_OUT
         send(results, int(number), o)
         o.close()
 

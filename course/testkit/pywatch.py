@@ -28,6 +28,7 @@ class Ending(IntEnum):
     OUT_OF_MEMORY = 3
     FLOODED = 4
     NO_SUCH_TEST = 5
+    NOT_RUN = 6
 
 
 @dataclass

@@ -5,6 +5,7 @@
  *     supervisor SUITE LOG_PREFIX [FIXTURES] < requests > results
  *
  * A request is one line:  NUMBER WALL_MS RSS_MB SEED MUTANT TEST OBJECT...
+ * A negative WALL_MS is the same limit, but not run once a test of this supervisor has timed out.
  * Objects are paths relative to the working directory, without white space. A result is a frame, little
  * endian: u32 length of the rest, u32 number, u8 ending, i32 code, u64 wall in us, u64 peak in KiB, then
  * four byte strings, each u32 length and bytes: stream, stdout, stderr, sanitizer reports; then u64 bytes
@@ -114,7 +115,9 @@ static struct request parse(char *line, const struct ol_suite *suite, const char
     for (int k = 0; k < 6; k++)
         if (!(field[k] = strsep(&rest, " \n"))) fault("a request is cut short", line);
     q.number = (uint32_t)strtoul(field[0], NULL, 10);
-    q.limits.wall_ms = strtol(field[1], NULL, 10);
+    long wall_ms = strtol(field[1], NULL, 10);
+    q.unless_late = wall_ms < 0;
+    q.limits.wall_ms = labs(wall_ms);
     q.limits.rss_mb = strtol(field[2], NULL, 10);
     q.seed = strtoull(field[3], NULL, 10);
     q.mutant = (int)strtol(field[4], NULL, 10);
@@ -150,10 +153,15 @@ int main(int argc, char **argv) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     char *line = NULL;
     size_t room = 0;
+    int late = 0;
     while (getline(&line, &room, stdin) > 0) {
         struct request q = parse(line, suite, argc > 3 ? argv[3] : NULL);
         struct outcome o = {.ending = NO_SUCH_TEST, .stream.fd = -1, .out.fd = -1, .err.fd = -1};
-        if (q.test >= 0) run(suite, &q, &o);
+        if (q.test >= 0 && late && q.unless_late)
+            o.ending = NOT_RUN;
+        else if (q.test >= 0)
+            run(suite, &q, &o);
+        late |= o.ending == TIMED_OUT;
         send_outcome(&q, &o, argv[2]);
         capture_free(&o.stream);
         capture_free(&o.out);

@@ -20,6 +20,7 @@ struct request {
     uint32_t number;
     int test; /* index in the suite; -1 when the suite has no test of that name */
     uint64_t seed;
+    int unless_late; /* not to be run once a test has timed out */
     int mutant; /* value for the unit's selector; 0 leaves it alone */
     struct limits limits;
     const char *fixtures;
@@ -28,7 +29,7 @@ struct request {
 };
 
 /* How a child ended; the numbers are part of the protocol with ol/stream.py. */
-enum ending { EXITED = 0, SIGNALLED = 1, TIMED_OUT = 2, OUT_OF_MEMORY = 3, FLOODED = 4, NO_SUCH_TEST = 5 };
+enum ending { EXITED = 0, SIGNALLED = 1, TIMED_OUT = 2, OUT_OF_MEMORY = 3, FLOODED = 4, NO_SUCH_TEST = 5, NOT_RUN = 6 };
 
 /* Bytes kept from a descriptor: all up to `cap`, or the first and last half of it. */
 struct capture {

@@ -10,7 +10,7 @@ from ol.lane import Sources
 from ol.manifest import Module, Way
 from ol.report.failures import excerpt, failure_lines, printable
 from ol.report.sanitizer import cut
-from ol.verdict import Failure, Grade, Refused, TestResult, Verdict
+from ol.verdict import Failure, Grade, Outcome, Refused, TestResult, Verdict
 
 FORMAT_VERSION = 1
 _SEVERITY = (Way.CRASH, Way.SANITIZER, Way.CHECK)
@@ -81,6 +81,9 @@ def _others(verdict: Verdict, module: Module) -> list[str]:
         where = f" at {failure.where}" if failure.where else ""
         got = re.sub(r" \(0x[0-9a-f]+\)", "", printable(" ".join(failure.got.split())))[:70]
         lines.append(f"also failed: {result.test} ({failure.way}{where}: got {got})")
+    idle = sum(r.outcome is Outcome.NOT_RUN for r in verdict.results)
+    if idle:
+        lines.append(f"not run after the time-out: {idle} tests")
     return [*lines, ""] if lines else []
 
 
@@ -92,20 +95,33 @@ def _last(verdict: Verdict, module: Module) -> list[str]:
         over = "no dependencies"
     if verdict.partial:
         head = f"{module.id}: {n - failed} of {n} chosen tests pass ({run}); partial, no verdict"
+        if failed:
+            return [head, f"next: {_debug(verdict, module)}"]
         step = f"ol check {module.id}" + (" --ref-deps" if verdict.reference_dependencies else "")
         return [head, f"next: `{step}` runs all {len(module.tests)} tests and gives the verdict"]
     if not failed:
         head = f"{module.id}: PASS, {n} of {n} tests over {over} ({run})"
         return [head, f"next: `ol diff {module.id}` shows your code against the reference"]
     first = verdict.failed[0].test
-    name = first.partition(":")[2]
-    seed = f" --seed {verdict.seed}" if verdict.seed else ""
-    again = f"ol check {module.id} -k {name}{seed}"
-    again += " --ref-deps" if verdict.reference_dependencies else ""
+    again = f"ol check {module.id} -k {first}{_same_run(verdict)}"
     return [
         f"{module.id}: FAIL, {failed} of {n} tests fail over {over} ({run})",
-        f"next: `{again}` runs it alone; `ol debug {module.id} {name}` opens it in a debugger",
+        f"next: `{again}` runs it alone; {_debug(verdict, module)}",
     ]
+
+
+def _same_run(verdict: Verdict) -> str:
+    seed = f" --seed {verdict.seed}" if verdict.seed else ""
+    return seed + (" --ref-deps" if verdict.reference_dependencies else "")
+
+
+def _debug(verdict: Verdict, module: Module) -> str:
+    """How to look closer at the first failure."""
+    first = verdict.failed[0].test
+    language, _, name = first.partition(":")
+    if language == "py":
+        return f"`ol tests {module.id} -v` shows what the test does"
+    return f"`ol debug {module.id} {name}{_same_run(verdict)}` opens it in a debugger"
 
 
 def document(verdict: Verdict) -> bytes:
