@@ -18,9 +18,12 @@ def together(calls: Sequence[Callable[[], T]]) -> list[T]:
         return [future.result() for future in [pool.submit(call) for call in calls]]
 
 
-def finished(calls: Sequence[Callable[[], T]]) -> Iterator[T]:
-    """Results as they come, in any order. Raises the first error."""
-    with ThreadPoolExecutor(max_workers=max(1, min(len(calls), 16))) as pool:
+def finished(calls: Sequence[Callable[[], T]], *, at_once: int) -> Iterator[T]:
+    """Results as they come, in any order; no more than `at_once` are begun before one has ended.
+
+    Raises the first error.
+    """
+    with ThreadPoolExecutor(max_workers=max(1, min(len(calls), at_once))) as pool:
         futures = [pool.submit(call) for call in calls]
         try:
             for future in as_completed(futures):

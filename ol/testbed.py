@@ -125,7 +125,7 @@ class Testbed:
                 late.set()
             return list(zip(shard, frames, strict=True))
 
-        for pairs in finished([partial(run, shard) for shard in _shards(trials)]):
+        for pairs in finished([partial(run, shard) for shard in _shards(trials)], at_once=process.jobs()):
             for trial, frame in pairs:
                 results[trial] = judge(trial.test.id, frame, wanted[trial.test.id], statuses)
             if progress:
