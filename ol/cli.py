@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 import click
 
 from ol import __version__
-from ol.commands.instructor import audit
+from ol.commands.instructor import audit, lint
 from ol.commands.student import check, debug, diff, init, start, tests
 from ol.commands.way import milestone, next_step, status
 from ol.errors import ToolError
@@ -45,7 +45,7 @@ def ol() -> None:
     """
 
 
-for command in (init, start, tests, check, debug, diff, status, next_step, milestone, audit):
+for command in (init, start, tests, check, debug, diff, status, next_step, milestone, audit, lint):
     ol.add_command(command)
 
 

@@ -65,3 +65,36 @@ def audit(
         screen.write("")
     screen.write(render.summary(report))
     return Exit.PASS if report.holds else Exit.FAIL
+
+
+@click.command()
+@click.argument("modules", nargs=-1)
+@click.option("--compiler", type=click.Choice(["gcc", "clang", "both"]), default="both", show_default=True)
+@JOBS
+def lint(modules: tuple[str, ...], *, compiler: str, jobs: int | None) -> Exit:
+    """Prove that the course holds: stubs fail, references pass, every mutant is killed.
+
+    \b
+    ol lint                  all modules, with gcc and clang
+    ol lint L9.4 rt.03       these two
+    ol lint --compiler gcc   with one compiler
+
+    Exit status: 0 when nothing is found.
+    """
+    from ol import lint as use_case
+    from ol.build import Builder
+    from ol.report import lint as render
+    from ol.report import screen
+    from ol.settings import load
+    from ol.store import Store
+    from ol.toolchain import FAMILIES, find
+
+    set_jobs(jobs)
+    settings = load()
+    chosen = [settings.course.module(m) for m in modules] or list(settings.course.modules.values())
+    families = FAMILIES if compiler == "both" else (compiler,)
+    builders = [Builder(settings.course, find(f), settings.cache) for f in families]
+    with screen.progress() as tell:
+        found = use_case.lint(builders, Store(settings.results), chosen, tell)
+    screen.write(render.text(found, len(chosen), families))
+    return Exit.FAIL if found else Exit.PASS
