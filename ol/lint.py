@@ -1,4 +1,4 @@
-"""`ol lint`: the course's own proof that its stubs fail, its references pass and its tests deserve trust."""
+"""`ol lint`: the course's own proof: stubs fail, references pass, tests deserve trust."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
