@@ -7,6 +7,7 @@ from typing import Any, NoReturn
 import click
 
 from ol import __version__
+from ol.commands.author import mutant, new
 from ol.commands.instructor import audit, lint
 from ol.commands.student import check, debug, diff, init, start, tests
 from ol.commands.way import milestone, next_step, status
@@ -45,7 +46,21 @@ def ol() -> None:
     """
 
 
-for command in (init, start, tests, check, debug, diff, status, next_step, milestone, audit, lint):
+for command in (
+    init,
+    start,
+    tests,
+    check,
+    debug,
+    diff,
+    status,
+    next_step,
+    milestone,
+    audit,
+    lint,
+    new,
+    mutant,
+):
     ol.add_command(command)
 
 

@@ -69,3 +69,31 @@ def _stale(lines: list[str], before: list[str], start: int) -> StalePatch:
     there = lines[start : start + len(before)] + [""] * len(before)
     bad = next(k for k in range(len(before)) if there[k] != before[k])
     return StalePatch(Misfit.MOVED if moved else Misfit.GONE, start + bad + 1, before[bad].rstrip())
+
+
+def reanchored(patch: PatchedFile, original: str) -> str | None:
+    """The mutated text where the lines that the patch changes are still there, once, wherever they are
+    now; None where they are gone or there are several. Context that changed does not matter."""
+    lines = original.splitlines(keepends=True)
+    for hunk in reversed(list(patch)):
+        place = _place(lines, [(line.line_type, line.value) for line in hunk])
+        if place is None:
+            return None
+        start, before, after = place
+        lines[start : start + len(before)] = after
+    return "".join(lines)
+
+
+def _place(lines: list[str], hunk: list[tuple[str, str]]) -> tuple[int, list[str], list[str]] | None:
+    """Where a hunk belongs, with what it replaces: as much of its context as still finds one place."""
+    kinds = [kind for kind, _ in hunk]
+    first = next(k for k, kind in enumerate(kinds) if kind != " ")
+    last = len(kinds) - next(k for k, kind in enumerate(reversed(kinds)) if kind != " ")
+    for context in range(3, -1, -1):
+        part = hunk[max(0, first - context) : last + context]
+        before = [text for kind, text in part if kind != "+"]
+        after = [text for kind, text in part if kind != "-"]
+        places = [k for k in range(len(lines)) if before and lines[k : k + len(before)] == before]
+        if len(places) == 1:
+            return places[0], before, after
+    return None

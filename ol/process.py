@@ -18,6 +18,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, NoReturn
 
+from ol.errors import ToolError
+from ol.exits import Exit
+
 CUT = b"\n[... cut ...]\n"
 _AFTER_END = 0.3
 """Seconds that a pipe may stay open after its process has ended."""
@@ -106,6 +109,21 @@ def become(argv: Sequence[str], folder: Path) -> NoReturn:
     environment. For a debugger; nothing is bounded or watched."""
     os.chdir(folder)
     os.execv(argv[0], list(argv))
+
+
+def interact(argv: Sequence[str]) -> None:
+    """Runs a program that talks to the user, such as an editor, on the user's own terminal and in the
+    user's own environment. Raises ToolError when it cannot be started or fails."""
+    try:
+        code = subprocess.run(argv, check=False).returncode
+    except OSError as error:
+        raise ToolError(
+            f"cannot start {argv[0]}: {error.strerror}",
+            next_step="set EDITOR to an editor that is there, as in EDITOR=nano",
+            code=Exit.USAGE,
+        ) from None
+    if code != 0:
+        raise ToolError(f"{argv[0]} ended with status {code}; nothing was kept", code=Exit.USAGE)
 
 
 def _end(pid: int) -> None:

@@ -58,7 +58,7 @@ def check_many(
 @COMPILER
 @WORKSPACE
 def status(*, compiler: str | None, workspace: str | None) -> Exit:
-    """Show the modules as a graph: what passes as it stands, what has changed, what is next.
+    """Show where you stand: what passes, what has changed, what is next.
 
     \b
     ol status
@@ -96,7 +96,7 @@ def next_step(*, compiler: str | None, workspace: str | None) -> Exit:
 @JOBS
 @WORKSPACE
 def milestone(name: str, *, compiler: str | None, jobs: int | None, workspace: str | None) -> Exit:
-    """Check every module of a milestone, from nothing that is remembered.
+    """Check every module of a milestone afresh.
 
     \b
     ol milestone MS-L9
