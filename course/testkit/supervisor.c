@@ -130,6 +130,17 @@ static struct request parse(char *line, const struct ol_suite *suite, const char
     return q;
 }
 
+/* gcc keeps UBSan in a library of its own, whose report path no option reaches beside ASan: its own
+ * set_report_path is hidden by ASan's. */
+static void send_ubsan_to(const char *prefix) {
+    char path[4096];
+    void *ubsan = dlopen("libubsan.so.1", RTLD_LAZY | RTLD_NOLOAD);
+    void (*set)(const char *) = NULL;
+    if (ubsan) *(void **)&set = dlsym(ubsan, "__sanitizer_set_report_path");
+    snprintf(path, sizeof path, "%s.ubsan", prefix);
+    if (set) set(path);
+}
+
 static const struct ol_suite *open_suite(const char *path) {
     /* Lazy: the unit's functions are bound in a child, after the unit was opened there. Global and
      * first: a function that a test defines itself stands before the unit's and its dependencies'. */
@@ -148,6 +159,7 @@ int main(int argc, char **argv) {
     }
     if (argc < 3) fault("usage", "supervisor --list SUITE | supervisor SUITE LOG_PREFIX [FIXTURES]");
     const struct ol_suite *suite = open_suite(argv[1]);
+    send_ubsan_to(argv[2]);
     signal(SIGPIPE, SIG_IGN);
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     prctl(PR_SET_PDEATHSIG, SIGKILL);

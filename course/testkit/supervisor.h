@@ -35,7 +35,7 @@ enum ending { EXITED = 0, SIGNALLED = 1, TIMED_OUT = 2, OUT_OF_MEMORY = 3, FLOOD
 struct capture {
     int fd;
     unsigned char *at;
-    size_t n, cap, dropped;
+    size_t n, room, cap, dropped;
     int whole; /* beyond cap the child is ended instead of its output being cut */
 };
 

@@ -30,21 +30,43 @@ void capture_free(struct capture *c) {
 }
 
 /* Keeps the first and the last half of what comes; the middle is dropped and counted. */
-static void keep(struct capture *c, const unsigned char *bytes, size_t n) {
-    if (c->n + n > c->cap && !c->whole) {
-        size_t head = c->cap / 2, tail = c->cap - head;
-        if (n > tail) {
-            c->dropped += n - tail;
-            bytes += n - tail;
-            n = tail;
-        }
-        size_t excess = c->n + n > c->cap ? c->n + n - c->cap : 0;
-        memmove(c->at + head, c->at + head + excess, c->n - head - excess);
-        c->n -= excess;
-        c->dropped += excess;
+static void keep_ends(struct capture *c, const unsigned char *bytes, size_t n) {
+    size_t head = c->cap / 2, tail = c->cap - head;
+    if (c->n < head) {
+        memcpy(c->at + c->n, bytes, head - c->n);
+        bytes += head - c->n;
+        n -= head - c->n;
+        c->n = head;
+    }
+    if (n > tail) {
+        c->dropped += n - tail;
+        bytes += n - tail;
+        n = tail;
+    }
+    size_t excess = c->n + n > c->cap ? c->n + n - c->cap : 0;
+    memmove(c->at + head, c->at + head + excess, c->n - head - excess);
+    memcpy(c->at + c->n - excess, bytes, n);
+    c->n += n - excess;
+    c->dropped += excess;
+}
+
+/* Returns 0 when there is no memory for the bytes, or when a whole capture would pass its cap. */
+static int keep(struct capture *c, const unsigned char *bytes, size_t n) {
+    if (c->whole && c->n + n > c->cap) return 0;
+    if (c->room < c->cap && c->n + n > c->room) {
+        size_t room = 2 * (c->n + n) < c->cap ? 2 * (c->n + n) : c->cap;
+        unsigned char *grown = realloc(c->at, room);
+        if (!grown) return 0;
+        c->at = grown;
+        c->room = room;
+    }
+    if (c->n + n > c->cap) {
+        keep_ends(c, bytes, n);
+        return 1;
     }
     memcpy(c->at + c->n, bytes, n);
     c->n += n;
+    return 1;
 }
 
 /* Returns 0 when the descriptor is finished, -1 when its cap is passed, 1 otherwise. */
@@ -54,14 +76,7 @@ static int drain(struct capture *c) {
         ssize_t n = read(c->fd, bytes, sizeof bytes);
         if (n < 0) return errno == EAGAIN || errno == EINTR ? 1 : 0;
         if (n == 0) return 0;
-        if (c->whole && c->n + (size_t)n > c->cap) return -1;
-        if (!c->at || c->whole) {
-            size_t room = c->whole ? c->n + (size_t)n : c->cap;
-            unsigned char *grown = realloc(c->at, room);
-            if (!grown) return -1;
-            c->at = grown;
-        }
-        keep(c, bytes, (size_t)n);
+        if (!keep(c, bytes, (size_t)n)) return -1;
     }
     return 1;
 }
