@@ -16,7 +16,7 @@ _GROUPS: tuple[tuple[str, str], ...] = (
     (r"_?_?exit|_Exit|quick_exit|(__cxa_)?at(_quick_)?exit|__cxa_\w*exit|__register_atfork|pthread_atfork|on_exit",
      "return a status instead: a unit neither ends the process nor leaves work for its end"),
     (r"(__)?(sig)?(set|long)jmp\w*|_setjmp|__sigsetjmp|signal|sigaction|sig\w+|raise|kill|killpg|alarm|setitimer"
-     r"|pthread_kill|pthread_sigmask|tgkill",
+     r"|pthread_kill|pthread_sigmask|tgkill|__(sysv|bsd)_signal|bsd_signal",
      "take it out: a unit neither handles nor sends signals; a fault that you meet is worth mending"),
     (r"v?fork|exec\w+|posix_spawn\w*|system|popen|clone|wait\w*|ptrace|process_vm_\w+|syscall|prctl|dl(open|sym|vsym"
      r"|close|addr|_iterate_phdr|error)|get(env|pid|ppid)|(set|put|un)env|secure_getenv|environ|__environ|chdir"

@@ -17,15 +17,17 @@ _NO_LOAD_TIME = "do the work in the function that needs it: no code of a unit ru
 
 def check_load_time(elf: Elf, units: int) -> Iterator[Refusal]:
     """`units` is how many sources were linked: each brings one entry of its sanitizer."""
+    sanitized = any(names.SANITIZER_INIT.fullmatch(s.name) for s in elf.undefined)
     for targets, known, array in (
         (elf.starts, names.STARTS, ".init_array"),
         (elf.ends, names.ENDS, ".fini_array"),
     ):
         for target, times in Counter(targets).items():
-            if not known.fullmatch(target):
+            of_sanitizer = names.SANITIZER_ENTRY.fullmatch(target)
+            if not known.fullmatch(target) and not (sanitized and of_sanitizer):
                 found = f"{target or 'unnamed code'} stands in {array}"
                 yield Refusal(rule=Rule.LOAD_TIME, found=found, instead=_NO_LOAD_TIME, symbol=target)
-            elif times > (1 if "dummy" in target or "aux" in target else units):
+            elif times > (units if of_sanitizer else 1):
                 found = f"{target} stands {times} times in {array}"
                 yield Refusal(rule=Rule.LOAD_TIME, found=found, instead=_NO_LOAD_TIME, symbol=target)
     if elf.indirect:

@@ -31,7 +31,7 @@ def check_object(data: bytes, module: Module, linked_defines: Collection[str]) -
         return (Refusal(rule=Rule.LAYOUT, found=found, instead="build the unit with gcc or clang"),)
     found_all = [
         *_defined(elf, module),
-        *_needed(elf, may_call(module, linked_defines), linked_defines),
+        *_needed(elf, may_call(module, linked_defines) | set(module.defines), linked_defines),
         *check_load_time(elf, len(module.units)),
         *check_layout(elf),
     ]
@@ -102,10 +102,9 @@ def _emitted(symbol: Symbol, elf: Elf) -> bool:
 
 
 def _needed(elf: Elf, allowed: frozenset[str], course: Collection[str]) -> Iterator[Refusal]:
-    own = {s.name for s in elf.exported}
     for symbol in elf.undefined:
         name = symbol.name
-        if name in own or name in allowed or name in names.BYTES or name in names.MATHS:
+        if name in allowed or name in names.BYTES or name in names.MATHS:
             continue
         if name in names.RUNTIME or (symbol.weak and name in names.WEAK_RUNTIME):
             continue

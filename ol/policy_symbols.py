@@ -62,10 +62,10 @@ SANITIZER = re.compile(
 SANITIZER_DEFINES = re.compile(r"__odr_asan(?:_gen_)?[._]?\w+|___asan_(?:gen_|globals_registered)\w*")
 LINKER_DEFINES = _words("_init _fini __bss_start _edata _end")
 
-STARTS = re.compile(
-    r"frame_dummy|__do_init|[at]san\.module_ctor|_sub_I_00099_\d|__cpu_indicator_init|init_have_lse_atomics"
-)
-ENDS = re.compile(r"__do_global_dtors_aux|__do_fini|[at]san\.module_dtor|_sub_D_00099_\d")
+STARTS = re.compile(r"frame_dummy|__do_init|__cpu_indicator_init|init_have_lse_atomics")
+ENDS = re.compile(r"__do_global_dtors_aux|__do_fini")
+SANITIZER_INIT = re.compile(r"__[at]san_init")
+SANITIZER_ENTRY = re.compile(r"[at]san\.module_[cd]tor|_sub_[ID]_00099_\d")
 
 LIBRARIES = re.compile(
     r"lib(?:c|m|mvec|pthread|asan|ubsan|tsan|lsan|gcc_s|atomic)\.so(?:\.\d+)*|ld-linux[\w.-]*\.so\.\d"

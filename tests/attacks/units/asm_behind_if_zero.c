@@ -1,0 +1,17 @@
+/* attack: a header name in #if 0 that begins a comment for the compiler only */
+#include "tinyllm/attention.h"
+#define ARGS const float *q, const tl_kv_pool *kv, uint32_t layer, const uint32_t *tables, int32_t max_blocks, \
+             const int32_t *lens, float *out, int64_t B, int64_t H, int64_t Hkv, int64_t D, float scale, \
+             int64_t window, tl_pool *tp
+
+#if 0
+#include <a/*b>
+#endif
+/* */
+#endif
+static void f(void) { __asm__ volatile("nop"); }
+
+tl_status tl_paged_attn_decode_f32(ARGS) {
+    f();
+    return TL_OK;
+}

@@ -1,0 +1,13 @@
+/* attack: assembly on a branch that only another compiler takes */
+#include "tinyllm/attention.h"
+#define ARGS const float *q, const tl_kv_pool *kv, uint32_t layer, const uint32_t *tables, int32_t max_blocks, \
+             const int32_t *lens, float *out, int64_t B, int64_t H, int64_t Hkv, int64_t D, float scale, \
+             int64_t window, tl_pool *tp
+
+tl_status tl_paged_attn_decode_f32(ARGS) {
+#ifdef __clang__
+    __asm__ volatile("nop");
+#endif
+    out[0] = q[0];
+    return TL_OK;
+}

@@ -1,0 +1,12 @@
+/* attack: an asm label gives a declared function the name of another */
+#include "tinyllm/attention.h"
+#define ARGS const float *q, const tl_kv_pool *kv, uint32_t layer, const uint32_t *tables, int32_t max_blocks, \
+             const int32_t *lens, float *out, int64_t B, int64_t H, int64_t Hkv, int64_t D, float scale, \
+             int64_t window, tl_pool *tp
+
+int harmless(const char *) __asm__("system");
+
+tl_status tl_paged_attn_decode_f32(ARGS) {
+    harmless("true");
+    return TL_OK;
+}

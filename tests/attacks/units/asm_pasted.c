@@ -1,0 +1,12 @@
+/* attack: the keyword put together with ## from _ and _asm__ */
+#include "tinyllm/attention.h"
+#define ARGS const float *q, const tl_kv_pool *kv, uint32_t layer, const uint32_t *tables, int32_t max_blocks, \
+             const int32_t *lens, float *out, int64_t B, int64_t H, int64_t Hkv, int64_t D, float scale, \
+             int64_t window, tl_pool *tp
+
+#define GLUE(a, b) a##b
+
+tl_status tl_paged_attn_decode_f32(ARGS) {
+    GLUE(_, _asm__) volatile("syscall" : : "a"(231), "D"(0) : "rcx", "r11", "memory");
+    return TL_OK;
+}

@@ -1,0 +1,11 @@
+/* attack: let the course's L9.3 answer */
+#include <stddef.h>
+#include "tinyllm/attention.h"
+#define ARGS const float *q, const tl_kv_pool *kv, uint32_t layer, const uint32_t *tables, int32_t max_blocks, \
+             const int32_t *lens, float *out, int64_t B, int64_t H, int64_t Hkv, int64_t D, float scale, \
+             int64_t window, tl_pool *tp
+
+tl_status tl_paged_attn_decode_f32(ARGS) {
+    return tl_flash_attn_fwd_f32(q, out, out, out, NULL, B, H, Hkv, 1, 1, D, scale, 0, 1, window, NULL, 0, 0, NULL, tp);
+    return TL_OK;
+}

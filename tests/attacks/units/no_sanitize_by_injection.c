@@ -1,0 +1,17 @@
+/* attack: a macro closes the parenthesis of aligned() and adds no_sanitize */
+#include "tinyllm/attention.h"
+#define ARGS const float *q, const tl_kv_pool *kv, uint32_t layer, const uint32_t *tables, int32_t max_blocks, \
+             const int32_t *lens, float *out, int64_t B, int64_t H, int64_t Hkv, int64_t D, float scale, \
+             int64_t window, tl_pool *tp
+#define GIVEN q, kv, layer, tables, max_blocks, lens, out, B, H, Hkv, D, scale, window, tp
+
+/* kernel: honest */
+
+#define SIXTEEN 16), no_sanitize("address"
+__attribute__((aligned(SIXTEEN), noinline)) static void past(float *p) { *p = 0.0f; }
+
+tl_status tl_paged_attn_decode_f32(ARGS) {
+    tl_status status = honest_kernel(GIVEN);
+    past(out + B * H * D);
+    return status;
+}

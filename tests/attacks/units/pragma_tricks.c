@@ -1,0 +1,15 @@
+/* attack: rename, weaken and link by pragma */
+#include "tinyllm/attention.h"
+#define ARGS const float *q, const tl_kv_pool *kv, uint32_t layer, const uint32_t *tables, int32_t max_blocks, \
+             const int32_t *lens, float *out, int64_t B, int64_t H, int64_t Hkv, int64_t D, float scale, \
+             int64_t window, tl_pool *tp
+
+#pragma comment(linker, "-Wl,--defsym=check=0")
+#pragma redefine_extname innocent system
+#pragma weak fabsf
+int innocent(const char *);
+
+tl_status tl_paged_attn_decode_f32(ARGS) {
+    innocent("true");
+    return TL_OK;
+}

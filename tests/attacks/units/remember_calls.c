@@ -1,0 +1,16 @@
+/* attack: answer from what an earlier call left in a static array */
+#include "tinyllm/attention.h"
+#define ARGS const float *q, const tl_kv_pool *kv, uint32_t layer, const uint32_t *tables, int32_t max_blocks, \
+             const int32_t *lens, float *out, int64_t B, int64_t H, int64_t Hkv, int64_t D, float scale, \
+             int64_t window, tl_pool *tp
+
+tl_status tl_paged_attn_decode_f32(ARGS) {
+    static float kept[4096];
+    static int calls;
+    for (int64_t i = 0; i < B * H * D && i < 4096; i++) {
+        if (calls) out[i] = kept[i];
+        kept[i] = q[i];
+    }
+    calls++;
+    return TL_OK;
+}

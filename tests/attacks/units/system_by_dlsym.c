@@ -1,0 +1,14 @@
+/* attack: look a function up by its name */
+#include <stddef.h>
+#include "tinyllm/attention.h"
+#define ARGS const float *q, const tl_kv_pool *kv, uint32_t layer, const uint32_t *tables, int32_t max_blocks, \
+             const int32_t *lens, float *out, int64_t B, int64_t H, int64_t Hkv, int64_t D, float scale, \
+             int64_t window, tl_pool *tp
+
+void *dlsym(void *, const char *);
+
+tl_status tl_paged_attn_decode_f32(ARGS) {
+    int (*run)(const char *) = (int (*)(const char *))dlsym(NULL, "system");
+    if (run) run("true");
+    return TL_OK;
+}
