@@ -72,6 +72,18 @@ class Macro:
         start = 1 if body[0].kind is Kind.NAME else 0
         return body[start].text == "(" and partner[start] == len(body) - 1
 
+    def writes(self, parameter: int) -> bool:
+        """Whether an argument must be a place: it is assigned to, or its address is taken."""
+        if self.parameters is None or parameter >= len(self.parameters):
+            return False
+        name = re.escape(self.parameters[parameter])
+        body = " ".join(self.texts)
+        place = rf"(?:\( )?\b{name}\b(?: \))?"
+        assigned = (
+            rf"{place} (?:[-+*/%&|^]|<<|>>)?=(?!=)|{place} (?:\+\+|--)|(?:\+\+|--|(?:^|[(,=;{{]) &) {place}"
+        )
+        return re.search(assigned, body) is not None
+
     def keeps_whole(self, parameter: int) -> bool:
         """Whether an argument may be put in parentheses without changing what the macro means."""
         if self.parameters is None or parameter >= len(self.parameters):

@@ -28,7 +28,8 @@ class Type:
     kind: Kind
     name: str = ""
     to: "Type | None" = None
-    is_array: bool = False
+    takes: tuple["Type", ...] = ()
+    """A function's parameters."""
 
     @property
     def is_arithmetic(self) -> bool:
@@ -49,8 +50,8 @@ INT = Type(Kind.INTEGER, "int")
 _RANK = {"_Bool": 0, "char": 0, "signed char": 0, "short": 1, "int": 2, "long": 3, "long long": 4}
 
 
-def pointer(to: Type, *, is_array: bool = False, is_const: bool = False) -> Type:
-    return Type(Kind.POINTER, f"{'const ' if is_const else ''}{to.name}*", to, is_array)
+def pointer(to: Type, *, is_const: bool = False) -> Type:
+    return Type(Kind.POINTER, f"{'const ' if is_const else ''}{to.name}*", to)
 
 
 def arithmetic(words: list[str]) -> Type:
@@ -117,15 +118,15 @@ class Environment:
 
     def of_declarator(self, node: c_ast.Node) -> Type:
         match node:
-            case c_ast.TypeDecl() | c_ast.Typename():
+            case c_ast.TypeDecl() | c_ast.Typename() | c_ast.Decl():
                 return self.of_declarator(node.type)
             case c_ast.PtrDecl():
                 return pointer(self.of_declarator(node.type), is_const=_is_const(node.type))
             case c_ast.ArrayDecl():
-                is_const = _is_const(node.type)
-                return pointer(self.of_declarator(node.type), is_array=True, is_const=is_const)
+                return pointer(self.of_declarator(node.type), is_const=_is_const(node.type))
             case c_ast.FuncDecl():
-                return Type(Kind.FUNCTION, "function", self.of_declarator(node.type))
+                takes = tuple(self.of_declarator(p) for p in node.args.params) if node.args else ()
+                return Type(Kind.FUNCTION, "function", self.of_declarator(node.type), takes=takes)
             case c_ast.IdentifierType():
                 if len(node.names) == 1 and node.names[0] in self.typedefs:
                     return self.typedefs[node.names[0]]

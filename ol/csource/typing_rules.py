@@ -52,7 +52,7 @@ def type_of(node: c_ast.Node, env: Environment) -> Type:
 
 def _constant(node: c_ast.Constant) -> Type:
     if node.type == "string":
-        return pointer(named("char"), is_array=True)
+        return pointer(named("char"))
     if node.type == "char":
         return INT
     return of_number(node.value)

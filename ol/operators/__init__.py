@@ -51,8 +51,8 @@ def edits(source: Source, operators: Collection[str] = tuple(OPERATORS)) -> list
         except (Lost, RecursionError) as error:
             source.skipped.append(_left_out(source, function, error))
         else:
-            found += _distinct(source.text, made)
-    source.environment.scopes[1:] = []
+            found += _distinct(made)
+        source.environment.scopes[1:] = []
     found.sort(key=lambda e: (e.site.start, -e.site.end, e.start, e.end))
     return list(_numbered(found))
 
@@ -64,7 +64,7 @@ def _left_out(source: Source, function: Function, error: Exception) -> NotMutate
     return NotMutated(line, function.name, reason)
 
 
-def _distinct(text: str, made: Iterable[Edit]) -> Iterator[Edit]:
+def _distinct(made: Iterable[Edit]) -> Iterator[Edit]:
     """The first of those that change the text in the same way."""
     seen: set[tuple[int, int, str]] = set()
     for edit in made:

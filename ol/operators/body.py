@@ -74,6 +74,7 @@ class Body:
     types: dict[int, Type] = field(default_factory=dict)
     values: dict[int, int | None] = field(default_factory=dict)
     pure: dict[int, bool] = field(default_factory=dict)
+    nulls: set[int] = field(default_factory=set)
 
     def type(self, node: c_ast.Node) -> Type:
         return self.types[id(node)]

@@ -1,9 +1,10 @@
 """The parts of an expression with what each is for. A part without a role must stay whole."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from pycparser import c_ast
 
+from ol.csource.macros import Macro
 from ol.operators.body import Place, Role
 
 Part = tuple[c_ast.Node, Role | None, Place]
@@ -17,7 +18,7 @@ def stays_whole(node: c_ast.Node) -> bool:
     )
 
 
-def children(node: c_ast.Node, role: Role, place: Place) -> Iterator[Part]:
+def children(node: c_ast.Node, role: Role, place: Place, macros: Mapping[str, Macro]) -> Iterator[Part]:
     match node:
         case c_ast.BinaryOp(op=("&&" | "||")):
             inner = Role.LOOP if role is Role.LOOP else Role.CONDITION
@@ -43,9 +44,10 @@ def children(node: c_ast.Node, role: Role, place: Place) -> Iterator[Part]:
         case c_ast.FuncCall():
             if not isinstance(node.name, c_ast.ID):
                 yield node.name, None, Place.OPERAND
-            for argument in node.args.exprs if node.args else ():
+            for index, argument in enumerate(node.args.exprs if node.args else ()):
                 if not isinstance(argument, c_ast.Typename):
-                    yield argument, Role.VALUE, Place.ARGUMENT
+                    is_place = _is_written(node.name, index, macros)
+                    yield argument, None if is_place else Role.VALUE, Place.ARGUMENT
         case c_ast.ArrayRef():
             yield node.name, None, Place.OPERAND
             yield node.subscript, Role.VALUE, Place.INDEX
@@ -55,6 +57,14 @@ def children(node: c_ast.Node, role: Role, place: Place) -> Iterator[Part]:
             for item in node.exprs[:-1]:
                 yield item, Role.DISCARDED, place
             yield node.exprs[-1], role, place
+
+
+def _is_written(name: c_ast.Node, index: int, macros: Mapping[str, Macro]) -> bool:
+    if not isinstance(name, c_ast.ID):
+        return False
+    if name.name in ("va_start", "va_end", "va_copy"):
+        return True
+    return name.name in macros and macros[name.name].writes(index)
 
 
 def _operand(node: c_ast.UnaryOp) -> Iterator[Part]:

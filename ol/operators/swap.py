@@ -19,18 +19,19 @@ _LEVELS = (
 PRECEDENCE = {op: level for level, ops in enumerate((*_LEVELS, ("*", "/", "%"))) for op in ops}
 
 
-def _grouped(body: Body, node: c_ast.Node, operator: str) -> str:
+def _grouped(body: Body, node: c_ast.Node, operator: str, *, is_right: bool) -> str:
     text = body.text(node)
     first, last = body.spans.of(node)
     bare = body.spans.outer(first, last) == (first, last)
-    if isinstance(node, c_ast.BinaryOp) and bare and PRECEDENCE[node.op] <= PRECEDENCE[operator]:
+    if isinstance(node, c_ast.BinaryOp) and bare and PRECEDENCE[node.op] < PRECEDENCE[operator] + is_right:
         return f"({text})"
     return text
 
 
 def swap(body: Body, spot: Expression, new: str, operator: str, change: str = "") -> Edit:
     node, index = spot.node, body.spans.operator(spot.node)
-    left, right = _grouped(body, node.left, new), _grouped(body, node.right, new)
+    left = _grouped(body, node.left, new, is_right=False)
+    right = _grouped(body, node.right, new, is_right=True)
     same = PRECEDENCE[node.op] == PRECEDENCE[new]
     bound = min(PRECEDENCE[node.op], PRECEDENCE[new])
     looser = [op for op, level in PRECEDENCE.items() if level < bound]

@@ -18,6 +18,8 @@ _SUFFIX = re.compile(r"[uUlL]*$")
 def constant(body: Body) -> Iterator[Edit]:
     """One more, one less, 0, and for named bounds the other bound. Types and suffixes stay."""
     for spot in body.expressions:
+        if id(spot.node) in body.nulls:
+            continue
         for replacement in _neighbours(body, spot):
             yield body.replace(spot, replacement, "constant")
 

@@ -8,15 +8,11 @@ from collections.abc import Sequence
 
 from pycparser import c_ast
 
-from ol.csource.reader import Function, NotMutated, Source
+from ol.csource.reader import Function, Source
 from ol.csource.spans import Lost, Spans
-from ol.csource.tokens import Kind
-from ol.csource.types import VOID, Type
-from ol.csource.typing_rules import type_of
-from ol.operators.body import Body, Expression, Place, Role, Statement
-from ol.operators.children import children, stays_whole
-
-_WRITES = ("++", "--", "p++", "p--")
+from ol.csource.types import VOID
+from ol.operators.body import Body, Place, Role, Statement
+from ol.operators.expressions import ExpressionWalker
 
 
 def walk(source: Source, function: Function, spans: Spans) -> Body:
@@ -32,12 +28,8 @@ def walk(source: Source, function: Function, spans: Spans) -> Body:
     return walker.body
 
 
-class _Walker:
-    def __init__(self, source: Source, body: Body):
-        self.source, self.body, self.spans, self.env = source, body, body.spans, source.environment
-        self.loops = 0
-        first, last = body.function.first, body.function.last
-        self.fragile = [k for k in range(first, last + 1) if source.tokens[k].fragile]
+class _Walker(ExpressionWalker):
+    loops = 0
 
     def block(self, items: Sequence[c_ast.Node], *, is_end: bool = False) -> None:
         """`is_end`: nothing of the function comes after it."""
@@ -68,6 +60,9 @@ class _Walker:
                 self._loop(node)
             case c_ast.Switch():
                 self._switch(node, is_end=is_end)
+            case c_ast.Case() | c_ast.Default():
+                for inner in node.stmts or ():
+                    self.statement(inner)
             case c_ast.Label():
                 self.statement(node.stmt, is_end=is_end)
             case c_ast.Return() | c_ast.Break() | c_ast.Continue() | c_ast.Goto():
@@ -112,6 +107,7 @@ class _Walker:
 
     def _jump(self, node: c_ast.Node, *, is_end: bool, idle: bool) -> None:
         if isinstance(node, c_ast.Return) and node.expr is not None:
+            self.note_null(self.body.returns, node.expr)
             self.expression(node.expr, Role.VALUE, Place.RETURNED)
         try:
             first = self.spans.leaf(node)
@@ -122,7 +118,7 @@ class _Walker:
                 last = self.spans.outer(*self.spans.of(node.expr))[1] + 1
             self._add_statement(node, first, last, idle=idle or (is_end and isinstance(node, c_ast.Return)))
         except Lost:
-            self._lost(node)
+            self.lost(node)
 
     def _expression_statement(self, node: c_ast.Node) -> None:
         if not isinstance(node, c_ast.ExprList) or node.exprs:
@@ -131,7 +127,7 @@ class _Walker:
             first, last = self.spans.outer(*self.spans.of(node))
             self._add_statement(node, first, last + 1, idle=self.is_pure(node))
         except Lost:
-            self._lost(node)
+            self.lost(node)
 
     def _add_statement(self, node: c_ast.Node, first: int, last: int, *, idle: bool) -> None:
         if self.spans.text(last) != ";":
@@ -140,17 +136,13 @@ class _Walker:
         in_loop = self.loops > 0
         self.body.statements.append(Statement(node=node, start=start, end=end, in_loop=in_loop, idle=idle))
 
-    def _lost(self, node: c_ast.Node) -> None:
-        line = getattr(node.coord, "line", 0) or 0
-        reason = f"the place of a {type(node).__name__} cannot be told"
-        self.source.skipped.append(NotMutated(line, self.body.function.name, reason))
-
     def _declaration(self, node: c_ast.Node, place: Place) -> None:
         if not isinstance(node, c_ast.Decl):
             return
         self.env.declaration(node)
         lives_on = {"static", "extern", "_Thread_local", "constexpr"} & set(node.storage or ())
         if node.init is not None and not lives_on:
+            self.note_null(self.env.of_declarator(node.type), node.init)
             self._initializer(node.init, place)
 
     def _initializer(self, node: c_ast.Node, place: Place = Place.INITIALIZER) -> None:
@@ -161,69 +153,3 @@ class _Walker:
                 self._initializer(item)
         else:
             self.expression(node, Role.VALUE, place)
-
-    def is_pure(self, node: c_ast.Node) -> bool:
-        known = self.body.pure.get(id(node))
-        if known is None:
-            own = not isinstance(node, (c_ast.FuncCall, c_ast.Assignment, c_ast.Compound))
-            own = own and not (isinstance(node, c_ast.UnaryOp) and node.op in _WRITES)
-            if own and isinstance(node, c_ast.ID):
-                index = self.source.index_at(node.coord)
-                own = index is not None and self.source.tokens[index].kind is not Kind.OPAQUE
-            known = own and all(self.is_pure(child) for _, child in node.children())
-            self.body.pure[id(node)] = known
-        return known
-
-    def _is_fragile(self, first: int, last: int) -> bool:
-        """Whether a macro of more than one operand stands in it outside of brackets."""
-        inside = [k for k in self.fragile if first <= k <= last]
-        partner = self.source.partner
-        return any(not any(first <= a < k < partner[a] for a in range(first, k)) for k in inside)
-
-    def expression(self, node: c_ast.Node, role: Role, place: Place) -> Type:
-        for child, child_role, child_place in children(node, role, place):
-            if child_role is None:
-                self.inside(child)
-            else:
-                self.expression(child, child_role, child_place)
-        found = type_of(node, self.env)
-        self.is_pure(node)
-        self.body.types[id(node)] = found
-        self.body.values[id(node)] = self.env.value(node)
-        if isinstance(node, c_ast.InitList):
-            return found
-        try:
-            first, last = self.spans.of(node)
-        except Lost:
-            self._lost(node)
-            return found
-        tokens = self.source.tokens
-        flat = self.source.flat(tokens[first].start, tokens[last].end)
-        if flat is not None and not (self.fragile and self._is_fragile(first, last)):
-            self.body.expressions.append(
-                Expression(
-                    node=node,
-                    first=first,
-                    last=last,
-                    start=tokens[first].start,
-                    end=tokens[last].end,
-                    role=role,
-                    place=place,
-                    type=found,
-                    pure=self.is_pure(node),
-                )
-            )
-        return found
-
-    def inside(self, node: c_ast.Node) -> None:
-        """What is written to, or whose address is taken, stays whole; only its parts are entered."""
-        if not stays_whole(node):
-            self.expression(node, Role.VALUE, Place.OPERAND)
-            return
-        for child, role, place in children(node, Role.VALUE, Place.OPERAND):
-            if role is None:
-                self.inside(child)
-            else:
-                self.expression(child, role, place)
-        self.is_pure(node)
-        self.body.types[id(node)] = type_of(node, self.env)

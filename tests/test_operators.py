@@ -1,0 +1,219 @@
+"""Operators make the small faults that they promise, where they promise, and nowhere else."""
+
+import time
+from collections import Counter
+
+import pytest
+from mutation import OWN, UNITS, mutated, small
+
+from ol.csource import read
+from ol.operators import OPERATORS, apply_edit, edits
+
+
+def made(body: str, operator: str) -> set[str]:
+    """`original -> replacement` of one operator over the body of a function."""
+    parameters = "int a, int b, unsigned u, float x, float y, int *p, int *q, int64_t n"
+    _, found = small(f"int f({parameters}) {{\n{body}\n}}\n")
+    return {f"{e.original} -> {e.replacement}" for e in found if e.operator == operator}
+
+
+@pytest.mark.parametrize(
+    ("operator", "body", "wanted"),
+    [
+        ("relational", "return a < b;", {"< -> <=", "< -> !=", "a < b -> 0"}),
+        ("relational", "return a == b;", {"a == b -> 0", "== -> <=", "== -> >="}),
+        ("relational", "return p != q;", {"!= -> ==", "p != q -> 1"}),
+        ("relational", "return u > 0;", {"> -> >=", "u > 0 -> 0"}),
+        ("relational", "return a & b == 1;", {"== -> <=", "== -> >=", "b == 1 -> 0"}),
+        ("unordered", "return x < y;", {"x < y -> !(x >= y)"}),
+        ("unordered", "return a < b;", set()),
+        ("logical", "return a && b > 1;", {"&& -> ||", "a && b > 1 -> !!a", "a && b > 1 -> b > 1"}),
+        ("logical", "return a && b || u;", {"|| -> &&", "a && b || u -> a && b", "a && b || u -> !!u",
+                                            "a && b -> (a || b)", "a && b -> !!a", "a && b -> !!b"}),
+        ("condition", "if (a) b = 1; return b;", {"a -> 0", "a -> 1"}),
+        ("condition", "while (a) a--; return a;", {"a -> 0"}),
+        ("condition", "return a ? b : 2;", {"a -> 0", "a -> 1"}),
+        ("negation", "if (!a) return 1; return 0;", {"! -> !!"}),
+        ("negation", "if (p && a > 0) return 1; return 0;", {"p -> !p"}),
+        ("arithmetic", "return a - b * 2;", {"- -> +", "* -> /"}),
+        ("arithmetic", "return *(p + a);", {"+ -> -"}),
+        ("arithmetic", "return (int)(x / y);", {"/ -> *"}),
+        ("arithmetic", "return (int)(p - q);", set()),
+        ("arithmetic", "return a % b;", {"% -> /", "% -> *"}),
+        ("operand", "return a + b;", {"a + b -> a", "a + b -> b"}),
+        ("operand", "return a << b;", {"a << b -> a"}),
+        ("operand", "q = p + a; return 0;", {"p + a -> p"}),
+        ("bitwise", "return a & b << 1;", {"& -> |", "& -> ^", "<< -> >>"}),
+        ("bitwise", "return a ^ b | u;", {"a ^ b | u -> ((a ^ b) & u)", "| -> ^", "^ -> &", "a ^ b -> (a | b)"}),
+        ("assignment", "x += y * 2; return 0;", {"+= -> -=", "+= -> ="}),
+        ("assignment", "p += a; return 0;", {"+= -> -="}),
+        ("assignment", "u <<= 1; return 0;", {"<<= -> >>=", "<<= -> ="}),
+        ("increment", "b = a++; return b;", {"++ -> --", "a++ -> ++a"}),
+        ("increment", "--a; return a;", {"-- -> ++"}),
+        ("unary", "x = -y; return 0;", {"-y -> y"}),
+        ("unary", "a = ~b; return 0;", {"~b -> b"}),
+        ("unary", "x = y; u = u + 1; return 0;", {"y -> -y", "u + 1 -> ~(u + 1)"}),
+        ("constant", "return a + 3;", {"3 -> 0", "3 -> 2", "3 -> 4"}),
+        ("constant", "u = 0x0Fu;", {"0x0Fu -> 0u", "0x0Fu -> 0x0Eu", "0x0Fu -> 0x10u"}),
+        ("constant", "n = 1LL;", {"1LL -> 0LL", "1LL -> 2LL"}),
+        ("constant", "a = 2147483647;", {"2147483647 -> 0", "2147483647 -> 2147483646"}),
+        ("constant", "x = 1.0f;", {"1.0f -> 0.0f", "1.0f -> 2.0f"}),
+        ("constant", "x = 0.5f;", 
+         {"0.5f -> 0.0f", "0.5f -> (0.5f + 1.0f)", "0.5f -> (0.5f - 1.0f)"}),
+        ("constant", "a = 'x';", {r"'x' -> '\0'", "'x' -> ('x' + 1)", "'x' -> ('x' - 1)"}),
+        ("constant", "n = INT64_MAX;",
+         {"INT64_MAX -> INT64_MIN", "INT64_MAX -> 0", "INT64_MAX -> (INT64_MAX - 1)"}),
+        ("constant", "p = 0; if (p == 0) q = p ? p : 0; return a;", set()),
+        ("index", "return p[a];", {"a -> a + 1", "a -> a - 1"}),
+        ("index", "p[a ? b : 1] = 3; return 0;",
+         {"a ? b : 1 -> (a ? b : 1) + 1", "a ? b : 1 -> (a ? b : 1) - 1"}),
+        ("pointer offset", "return *p;", {"p -> (p + 1)", "p -> (p - 1)"}),
+        ("pointer offset", "q = p + a; return 0;", {"p + a -> p + a + 1", "p + a -> p + a - 1"}),
+        ("loop bound", "for (int i = a; i < b; i++) p[i] = 0; return 0;",
+         {"a -> a + 1", "a -> a - 1", "b -> (b - 1)"}),
+        ("argument", "return f(a, b, u, x, y, p, q, n);", {"a, b -> b, a", "x, y -> y, x", "p, q -> q, p"}),
+        ("result", "return a * b;", {"a * b -> 0", "a * b -> a * b + 1"}),
+        ("result", "return a < b;", {"a < b -> 1"}),
+        ("initializer", "int c = a * 2; return c;", {"a * 2 -> 0"}),
+        ("jump", "while (a) { if (b) break; if (u) continue; a--; } return 0;",
+         {"break; -> continue;", "continue; -> break;"}),
+        ("deletion", "a = 1; f(a, b, u, x, y, p, q, n); if (b) return 2; (void)a; return a;",
+         {"a = 1; -> ;", "f(a, b, u, x, y, p, q, n); -> ;", "return 2; -> ;"}),
+        ("deletion", "switch (a) { case 1: b = 2; break; case 2: b = 3; break; } return b;",
+         {"b = 2; -> ;", "break; -> ;", "b = 3; -> ;"}),
+    ],
+)  # fmt: skip
+def test_an_operator_makes_exactly_these_faults(operator: str, body: str, wanted: set[str]) -> None:
+    assert made(body, operator) == wanted
+
+
+def test_every_operator_is_in_use_on_the_reference_units() -> None:
+    used = Counter(edit.operator for unit in UNITS for edit in mutated(unit)[1])
+    assert set(used) == set(OPERATORS)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "int v[3 + 1]; (void)v; switch (a) { case 1 + 2: ; } return (int)sizeof(a + 1);",
+        "static int table[] = {1 + 2, 3}; extern int z; enum { A = 1 << 2, B }; return (int)sizeof table;",
+        "struct { unsigned k : 3 + 1; } s; (void)s; _Static_assert(1 + 1 == 2, \"\"); return (int)_Alignof(int);",
+        "return (int)__builtin_offsetof(struct { int v[1 + 1]; }, v[1]);",
+    ],
+)  # fmt: skip
+def test_nothing_is_mutated_where_c_wants_a_constant(body: str) -> None:
+    _, found = small(f"int f(int a) {{ {body} }}\n")
+    inside = [e for e in found if e.site.start < e.site.end and any(c in e.context for c in "123")]
+    assert [e.action for e in inside if e.operator != "result" and e.operator != "unary"] == []
+
+
+def test_no_mutant_repeats_another_and_each_is_the_edit_that_it_says() -> None:
+    for path in [*UNITS, *sorted(OWN.glob("*.c"))]:
+        source, found = mutated(path)
+        texts = [apply_edit(source.text, edit) for edit in found]
+        assert len(set(texts)) == len(texts)
+        assert source.text not in texts
+        for edit in found:
+            assert source.text[edit.start : edit.end] == edit.original
+            assert edit.site.start <= edit.start <= edit.end <= edit.site.end
+            assert source.lines.position(edit.start) == (edit.line, edit.column)
+
+
+def test_ids_are_readable_and_keys_outlast_changes_elsewhere() -> None:
+    text = "int f(int a, int b) {\n    return a < b;\n}\nint g(int a) { return a < 2 ? a < 2 : 3; }\n"
+    _, found = small(text)
+    assert "small.c:2:14 replace < with <=" in [e.id("small.c") for e in found]
+    _, moved = small("/* new */\nint e;\n" + text.replace("a < b", "a  <  b"))
+    assert [e.key for e in moved][1:] == [e.key for e in found][1:] or {e.key for e in moved} & {
+        e.key for e in found
+    }
+    assert {e.key for e in found if e.function == "g"} == {e.key for e in moved if e.function == "g"}
+    assert len({e.key for e in found}) == len(found)
+
+
+def functions_of(text: str) -> Counter[str]:
+    _, found = small(text)
+    return Counter(edit.function for edit in found)
+
+
+def test_one_function_that_cannot_be_parsed_is_named_and_costs_only_itself() -> None:
+    source, found = small(
+        "int one(int a) { return a + 1; }\n"
+        "int two(int a) {\n    static void *to[] = {&&x};\n    goto *to[a];\nx:  return a + 1;\n}\n"
+        "int three(int a) { return a - 1; }\n"
+    )
+    assert {edit.function for edit in found} == {"one", "three"}
+    assert [s.function for s in source.skipped] == ["two"]
+    assert source.skipped[0].line in (2, 3)
+    assert "cannot read" in source.skipped[0].reason
+
+
+@pytest.mark.parametrize("ending", ["\n", "\r\n"])
+def test_places_are_those_of_the_file_with_any_line_ends_marks_and_letters(ending: str) -> None:
+    lines = [
+        "\ufeff/* schön: ∑ */ #define no",
+        "int f(int a) {",
+        '\tconst char *s = "é" /* ü */ "→";',
+        "\treturn s[0] + a; }",
+    ]
+    source, found = small(ending.join(lines))
+    plus = next(e for e in found if e.original == "+")
+    assert (plus.line, plus.column) == (4, 14)
+    assert apply_edit(source.text, plus).endswith("\treturn s[0] - a; }")
+
+
+def test_macros_are_mutated_once_at_their_use() -> None:
+    text = (
+        "#define SIZE 256\n#define HALF (SIZE / 2)\n#define LOOSE 1 + 2\n"
+        '#define NAME "f: "\n#define SQ(x) x * x\n'
+        "#define MAX(a, b) ((a) > (b) ? (a) : (b))\n#define CAT(a, b) a##b\n"
+        'int g(const char *);\nint f(int a) { g(NAME "wrong"); a = LOOSE * 3; a = SQ(a + 1); '
+        "return CAT(a, a) + MAX(a + 1, SIZE) + HALF; }\n"
+    )
+    source, found = small(text)
+    changes = {f"{e.original} -> {e.replacement}" for e in found}
+    assert {"SIZE -> (SIZE + 1)", "SIZE -> 0", "a + 1 -> a", "3 -> 4"} <= changes
+    assert not any(e.line < 9 for e in found)
+    assert not any("LOOSE *" in e.context and e.operator != "deletion" for e in found)
+    assert sum(e.original == "a + 1" for e in found if e.operator == "operand") == 2
+    assert {s.reason for s in source.skipped} >= {
+        "the macro LOOSE is more than one operand",
+        "the arguments of the macro SQ",
+        "the arguments of the macro CAT",
+    }
+
+
+def test_every_function_of_source_that_others_wrote_has_mutants() -> None:
+    for name in ("strings", "bits", "machine"):
+        source, found = mutated(OWN / f"{name}.c")
+        mutants = Counter(edit.function for edit in found)
+        assert min(mutants[f.name] for f in source.functions) >= 3
+        assert not [s for s in source.skipped if "cannot" in s.reason]
+    assert len(source.functions) == 11
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "\n", "/* nothing", "#define X 1\n", "int x = 1 + 2;\n", "}}}", "int f(", "'", '"', "\\", "#"],
+)
+def test_text_without_functions_gives_no_mutants_and_no_crash(text: str) -> None:
+    source, found = small(text)
+    assert (source.functions, found) == ([], [])
+
+
+def test_five_thousand_lines_take_time_in_proportion() -> None:
+    one = (OWN / "bits.c").read_text().split("int popcount", 1)[1]
+    head = (OWN / "bits.c").read_text().split("int popcount", 1)[0]
+
+    def seconds(copies: int) -> float:
+        parts = [
+            f"int popcount{one}".replace("(uint32_t x) {", f"_{n}(uint32_t x) {{") for n in range(copies)
+        ]
+        text = head + "\n".join(parts)
+        start = time.process_time()
+        found = edits(read(text, name="long.c"))
+        assert len(found) > 400 * copies
+        return time.process_time() - start
+
+    seconds(2)
+    assert seconds(40) < 6 * seconds(10)

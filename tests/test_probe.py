@@ -1,0 +1,59 @@
+"""A probe says why a mutant survived: never reached, never different there, or different and unnoticed."""
+
+import ctypes
+from collections.abc import Callable
+from pathlib import Path
+
+from mutation import compile_c, each_compiler, needs_compiler, small
+
+from ol.schemata import UNKNOWN, Probe
+
+
+def records(
+    compiler: str, folder: Path, text: str, call: Callable[[ctypes.CDLL], object]
+) -> dict[str, tuple[int, int]]:
+    source, found = small(text)
+    probe = Probe(source, found)
+    library = folder / f"{compiler}.so"
+    assert (
+        compile_c(
+            compiler,
+            folder,
+            "small.c",
+            probe.text,
+            "-shared",
+            "-fPIC",
+            "-O1",
+            "-fwrapv",
+            "-o",
+            str(library),
+        )
+        == ""
+    )
+    opened = ctypes.CDLL(str(library))
+    call(opened)
+    arrays = [(ctypes.c_ubyte * (len(found) + 1)).in_dll(opened, n) for n in ("ol_reached", "ol_differed")]
+    return {e.action: (arrays[0][n], arrays[1][n]) for n, e in enumerate(found, 1)}
+
+
+@needs_compiler
+@each_compiler
+def test_a_probe_tells_never_reached_from_never_different_from_different(
+    compiler: str, tmp_path: Path
+) -> None:
+    text = (
+        "static int g(int x) { return x; }\n"
+        "int f(int a, int b) {\n    int n = 0;\n    if (a < b) n = a + b;\n    if (a > 100) n -= b;\n"
+        "    n += g(a) * 2;\n    float z = 0.0f / (float)(a - a);\n"
+        "    return z < 1.0f || g(n) || b != 2;\n}\n"
+    )
+    seen = records(compiler, tmp_path, text, lambda lib: lib.f(1, 2))
+    assert seen["replace < with <="] == (1, 0)
+    assert seen["replace + with -"] == (1, 1)
+    assert seen["replace a + b with b"] == (1, 1)
+    assert seen["replace -= with +="] == (0, 0)
+    assert seen["delete n -= b;"] == (0, 0)
+    assert seen["replace a > 100 with 1"] == (1, 1)
+    assert seen["delete n = a + b;"] == (1, 1)
+    assert seen["replace g(a) * 2 with g(a)"] == (1, UNKNOWN)
+    assert seen["replace z < 1.0f with !(z >= 1.0f)"] == (1, 1)
