@@ -161,13 +161,15 @@ def _set_aside(path: Path) -> Path:
 
 
 def _replace(path: Path, text: str) -> None:
-    """Sets a file that ol owns, in one step, and only when it differs."""
-    with suppress(OSError, UnicodeDecodeError):
-        if path.read_text(encoding="utf-8") == text:
+    """Sets a file that ol owns, in one step, and only when it differs. A path in `text` that is not
+    UTF-8 is written as the bytes that it is."""
+    data = text.encode("utf-8", "surrogateescape")
+    with suppress(OSError):
+        if path.read_bytes() == data:
             return
     path.parent.mkdir(parents=True, exist_ok=True)
     fd, temporary = tempfile.mkstemp(dir=path.parent, prefix=".ol-")
-    with os.fdopen(fd, "w", encoding="utf-8") as file:
-        file.write(text)
+    with os.fdopen(fd, "wb") as file:
+        file.write(data)
     Path(temporary).chmod(0o644)
     Path(temporary).replace(path)

@@ -2,7 +2,20 @@
 
 import click
 
-MODULE = click.argument("module")
+
+def _modules(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    """For the shell's completion, which shows nothing where there is no course."""
+    from ol.errors import ToolError
+    from ol.settings import load
+
+    try:
+        return [m for m in load().course.modules if m.lower().startswith(incomplete.lower())]
+    except ToolError:
+        return []
+
+
+MODULE = click.argument("module", shell_complete=_modules)
+ANY_MODULE = click.argument("module", required=False, shell_complete=_modules)
 COMPILER = click.option("--compiler", type=click.Choice(["gcc", "clang"]), help="Default: gcc if there.")
 JOBS = click.option("--jobs", type=click.IntRange(1, 256), help="Processes at a time. Default: cores.")
 SEED = click.option("--seed", type=click.IntRange(0, 2**64 - 1), default=0, help="Of all inputs; 0.")

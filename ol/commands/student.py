@@ -2,7 +2,17 @@
 
 import click
 
-from ol.commands.options import COMPILER, JOBS, JSON, MODULE, REF_DEPS, SEED, WORKSPACE, set_jobs
+from ol.commands.options import (
+    ANY_MODULE,
+    COMPILER,
+    JOBS,
+    JSON,
+    MODULE,
+    REF_DEPS,
+    SEED,
+    WORKSPACE,
+    set_jobs,
+)
 from ol.commands.way import check_many, one_bench
 from ol.exits import Exit
 
@@ -64,7 +74,7 @@ def start(module: str, *, force: bool, workspace: str | None) -> Exit:
 
 
 @click.command()
-@click.argument("module", required=False)
+@ANY_MODULE
 @click.option("-v", "--verbose", is_flag=True, help="With the source of each test.")
 def tests(module: str | None, *, verbose: bool) -> Exit:
     """List the modules, or what the tests of MODULE check and why.
@@ -90,7 +100,7 @@ def tests(module: str | None, *, verbose: bool) -> Exit:
 
 
 @click.command()
-@click.argument("module", required=False)
+@ANY_MODULE
 @click.option("--all", "everything", is_flag=True, help="Every module that you have started.")
 @REF_DEPS
 @click.option("-k", "name", metavar="NAME", help="Only tests called so. Results, but no verdict.")

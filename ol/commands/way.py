@@ -69,7 +69,8 @@ def status(*, compiler: str | None, workspace: str | None) -> Exit:
     from ol.report import standing as render
     from ol.standing import standings
 
-    screen.render(render.status(standings(open_bench(compiler, workspace))))
+    found = standings(open_bench(compiler, workspace))
+    screen.render(render.status(found, narrow=screen.is_narrow()))
     return Exit.PASS
 
 

@@ -37,6 +37,11 @@ def console() -> "Console":
     return Console(file=sys.stdout, width=width, highlight=False, emoji=False)
 
 
+def is_narrow() -> bool:
+    """Whether a table of five columns would be squeezed."""
+    return console().width < 72
+
+
 def render(renderable: Any) -> None:
     """Prints a table or a styled text to stdout."""
     screen = console()

@@ -20,25 +20,28 @@ _MARKS = {
 }
 
 
-def status(found: list[Standing]) -> RenderableType:
-    """Each module with its state and what it stands on; level by level, dependencies first."""
+def status(found: list[Standing], *, narrow: bool = False) -> RenderableType:
+    """Each module with its state and what it stands on; level by level, dependencies first. A narrow
+    one leaves out what `ol tests` shows as well."""
     levels: dict[str, int] = {}
     for one in found:
         levels[one.module.id] = 1 + max((levels[d] for d in one.module.depends), default=-1)
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
-    for name in ("", "module", "title", "state", "stands on"):
-        table.add_column(name, overflow="fold")
+    for name in ("", "module", "state") if narrow else ("", "module", "title", "state", "stands on"):
+        table.add_column(name, overflow="fold", no_wrap=name == "module")
     for one in sorted(found, key=lambda s: levels[s.module.id]):
         mark, style = _MARKS[one.state]
         state = one.state + (f" (was {one.was})" if one.was else "")
         indent = "  " * levels[one.module.id]
-        table.add_row(
+        cells = [
             Text(mark, style=style),
             Text(indent + one.module.id, style="bold"),
-            escape(one.module.title),
             Text(state, style=style),
-            " ".join(_direct(one, found)) or "nothing",
-        )
+        ]
+        if not narrow:
+            cells.insert(2, Text(one.module.title))
+            cells.append(Text(" ".join(_direct(one, found)) or "nothing"))
+        table.add_row(*cells)
     passing = sum(s.passes for s in found)
     return Group(table, Text(f"\n{passing} of {len(found)} modules pass"), Text(advice(found)))
 
