@@ -4,6 +4,7 @@ What is remembered says how far a student is. It unlocks nothing: `ol milestone`
 """
 
 import hashlib
+import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -80,4 +81,5 @@ class Memory:
             self.store.put(items)
 
     def _place(self, module: Module) -> str:
-        return f"latest {self.workspace} {module.id}"
+        place = hashlib.blake2b(os.fsencode(self.workspace), digest_size=16).hexdigest()
+        return f"latest {place} {module.id}"
