@@ -57,3 +57,35 @@ def test_a_probe_tells_never_reached_from_never_different_from_different(
     assert seen["delete n = a + b;"] == (1, 1)
     assert seen["replace g(a) * 2 with g(a)"] == (1, UNKNOWN)
     assert seen["replace z < 1.0f with !(z >= 1.0f)"] == (1, 1)
+
+
+@needs_compiler
+@each_compiler
+def test_a_probe_compares_floats_by_value_and_knows_short_circuits(compiler: str, tmp_path: Path) -> None:
+    text = (
+        "float h(float x, int a, int *p) {\n    int n = 0;\n"
+        "    if (a && *p) n += 1;\n    if (!a || p == 0) n += 2;\n"
+        "    float nan = x - x, same = nan / nan * 3.0f;\n    return x * 1.0f + (float)n * same;\n}\n"
+    )
+
+    def call(library: ctypes.CDLL) -> object:
+        return library.h(ctypes.c_float(2.5), 1, ctypes.byref(ctypes.c_int(7)))
+
+    seen = records(compiler, tmp_path, text, call)
+    assert seen["replace x * 1.0f with x"] == (1, 0)
+    assert seen["replace x * 1.0f with 1.0f"] == (1, 1)
+    assert seen["replace nan / nan * 3.0f with nan / nan"] == (1, 0)
+    assert seen["replace a && *p with !!a"] == (1, 0)
+    assert seen["replace a && *p with !!(*p)"] == (1, 0)
+    assert seen["replace a && *p with 0"] == (1, 1)
+    assert seen["replace !a || p == 0 with !a"] == (1, 0)
+    assert seen["replace || with &&"] == (1, 0)
+
+
+@needs_compiler
+@each_compiler
+def test_a_probe_does_not_evaluate_what_the_original_guards(compiler: str, tmp_path: Path) -> None:
+    text = "int k(int a, int *p) {\n    return a && *p;\n}\n"
+    seen = records(compiler, tmp_path, text, lambda library: library.k(0, None))
+    assert seen["replace && with ||"] == (1, UNKNOWN)
+    assert seen["replace a && *p with !!a"] == (1, 0)

@@ -137,7 +137,7 @@ def test_a_unit_that_shares_an_object_does_not_define_the_selector_again() -> No
 def test_blame_finds_the_mutants_whose_schema_does_not_compile(compiler: str, tmp_path: Path) -> None:
     source, found = small(
         "struct s { int a; };\n#define TWICE(x) ((x) + (x))\n"
-        "int f(int n, const char *p) {\n    /* é\tü */ int k = n * 2 + TWICE(n - 1);\n"
+        "int f(int n, const char *p) {\n    /* ééééééé\t\t\tüüüüüüüüüüüü */ int k = n * 2 + TWICE(n - 1);\n"
         "    return k < 3 && p[0] == 'x';\n}\n"
     )
     wrong = {3: "n.a", 7: "p * p", len(found): "&1"}

@@ -93,8 +93,6 @@ class Macro:
             if text != self.parameters[parameter]:
                 continue
             around = (texts[index - 1], texts[index + 1])
-            if "##" in around or around[0] in (".", "->"):
-                return False
             if around[0] not in ("", "(", ",", "[", "#", "{") or around[1] not in (
                 "",
                 ")",
