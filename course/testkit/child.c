@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
@@ -12,6 +13,21 @@
 
 /* Present in a build with a leak detector; writes to the sanitizer's own log. */
 extern int __lsan_do_recoverable_leak_check(void) __attribute__((weak));
+
+/* The program comes first in every look-up, so a unit's pthread_create is this one. A sanitizer's own
+ * comes next: linked into the program with clang, in a library with gcc, absent from a plain build. */
+typedef int create_fn(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+extern create_fn __interceptor_pthread_create __attribute__((weak));
+static _Atomic int64_t thread_fails_in;
+
+static void fail_thread_at(int64_t k) { thread_fails_in = k; }
+
+int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*start)(void *), void *arg) {
+    if (thread_fails_in > 0 && --thread_fails_in == 0) return EAGAIN;
+    create_fn *next = __interceptor_pthread_create;
+    if (!next) *(void **)&next = dlsym(RTLD_NEXT, "pthread_create");
+    return next(thread, attr, start, arg);
+}
 
 static void limit(int resource, rlim_t soft, rlim_t hard) {
     struct rlimit now;
@@ -49,7 +65,7 @@ _Noreturn void child_main(const struct ol_suite *suite, const struct request *q,
     setsid();
     take_limits(&q->limits);
     open_units(q);
-    suite->run(q->test, &(struct ol_context){q->seed, stream, q->fixtures});
+    suite->run(q->test, &(struct ol_context){q->seed, stream, q->fixtures, fail_thread_at});
     fflush(NULL);
     if (__lsan_do_recoverable_leak_check) __lsan_do_recoverable_leak_check();
     suite->finish();

@@ -307,6 +307,8 @@ void ol_hook_fail_at(int64_t k) { hook_fail_in = k; }
 int64_t ol_hook_allocs(void) { return hook_allocs; }
 int64_t ol_hook_live(void) { return hook_live; }
 
+void ol_threads_fail_at(int64_t k) { context.fail_thread_at(k); }
+
 void *ol_hook_alloc(void *user, size_t n, size_t align) {
     (void)user;
     hook_allocs++;

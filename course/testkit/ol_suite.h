@@ -11,6 +11,7 @@ struct ol_context {
     uint64_t seed;
     int stream;           /* descriptor that takes the records; private to the child */
     const char *fixtures; /* folder of the fixtures; NULL in the role that runs the unit */
+    void (*fail_thread_at)(int64_t k); /* the k-th pthread_create from now fails; 0: none does */
 };
 
 struct ol_suite {

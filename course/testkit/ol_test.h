@@ -157,6 +157,9 @@ void ol_hook_fail_at(int64_t k);
 int64_t ol_hook_allocs(void); /* since the start of the test */
 int64_t ol_hook_live(void);   /* allocated and not freed */
 
+/* Makes the k-th pthread_create from now fail with EAGAIN, whoever calls it (1 = the next; 0 = none). */
+void ol_threads_fail_at(int64_t k);
+
 /* Calls of malloc and its kin since the start of the test, whoever made them; -1 where no sanitizer
  * counts them. */
 int64_t ol_heap_allocs(void);

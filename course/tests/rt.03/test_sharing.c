@@ -1,0 +1,319 @@
+/* The tests of pool.h in which threads meet: numbers, waiting, memory, nested calls, several callers. */
+#include <pthread.h>
+#include <sched.h>
+#include <string.h>
+
+#include "ledger.h"
+
+/* ---- Workers ---------------------------------------------------------------------------------------- */
+
+enum { MOST_WORKERS = 8, ITEMS = 200 };
+
+typedef struct {
+    int n_threads;
+    _Atomic uintptr_t owner[MOST_WORKERS]; /* the thread that has this number in this call; 0: none yet */
+    _Atomic int busy[MOST_WORKERS];
+    int64_t scratch[MOST_WORKERS]; /* not atomic: that numbers are exclusive must suffice */
+    _Atomic int64_t out_of_range, at_once, moved;
+} registry;
+
+static void use_scratch(void *registry_, int64_t lo, int64_t hi, int worker) {
+    registry *g = registry_;
+    if (worker < 0 || worker >= g->n_threads) {
+        g->out_of_range++;
+        return;
+    }
+    uintptr_t self = (uintptr_t)pthread_self(), nobody = 0;
+    if (!atomic_compare_exchange_strong(&g->owner[worker], &nobody, self) && nobody != self) g->moved++;
+    if (atomic_exchange(&g->busy[worker], 1)) g->at_once++;
+    int64_t sum = g->scratch[worker];
+    rest(lo % 8 == 0 ? 50 : 0);
+    g->scratch[worker] = sum + (hi - lo);
+    atomic_store(&g->busy[worker], 0);
+}
+
+OL_TEST(worker_numbers_index_scratch) {
+    for (int n_threads = 1; n_threads <= MOST_WORKERS; n_threads++) {
+        tl_pool *pool = NULL;
+        ol_note("%d items one by one on %d threads, counted in scratch[worker]", ITEMS, n_threads);
+        OL_STATUS(TL_OK, tl_pool_create(n_threads, &pool));
+        OL_UNIT {
+            registry *g = ol_new(1, sizeof *g);
+            int64_t sum = 0;
+            g->n_threads = n_threads;
+            ol_saw_status("status", tl_parallel_for(pool, ITEMS, 1, use_scratch, g));
+            for (int k = 0; k < MOST_WORKERS; k++) sum += g->scratch[k];
+            ol_saw_int("items counted", sum);
+            ol_saw_int("numbers out of range", g->out_of_range);
+            ol_saw_int("two threads with one number", g->moved);
+            ol_saw_int("two ranges at once with one number", g->at_once);
+            tl_pool_destroy(pool);
+        }
+        OL_ORACLE {
+            ol_want_status("status", TL_OK);
+            ol_want_int("items counted", ITEMS);
+            ol_want_int("numbers out of range", 0);
+            ol_want_int("two threads with one number", 0);
+            ol_want_int("two ranges at once with one number", 0);
+        }
+    }
+}
+
+/* A million items in 64 ranges of at least a millisecond: no short loop. The caller is the fastest, so that
+ * the others are still at work when it has nothing left to do. */
+typedef struct {
+    pthread_t caller;
+    _Atomic int64_t finished;
+    _Atomic int workers; /* bit w: worker w was here */
+} slow;
+
+static void work_slowly(void *slow_, int64_t lo, int64_t hi, int worker) {
+    slow *s = slow_;
+    (void)lo, (void)hi;
+    atomic_fetch_or(&s->workers, 1 << worker);
+    rest(pthread_equal(pthread_self(), s->caller) ? 1000 : 20000);
+    s->finished++;
+}
+
+OL_TEST(threads_share_slow_work) {
+    tl_pool *pool = NULL;
+    OL_STATUS(TL_OK, tl_pool_create(4, &pool));
+    ol_note("64 ranges on 4 threads; each takes the caller 1 ms and another thread 20 ms");
+    OL_UNIT {
+        slow *s = ol_new(1, sizeof *s);
+        s->caller = pthread_self();
+        ol_saw_status("status", tl_parallel_for(pool, 1 << 20, 1 << 14, work_slowly, s));
+        ol_saw_int("ranges finished at the return", s->finished);
+        OL_HOLDS("more than one thread worked", (s->workers & (s->workers - 1)) != 0);
+        tl_pool_destroy(pool);
+    }
+    OL_ORACLE {
+        ol_want_status("status", TL_OK);
+        ol_want_int("ranges finished at the return", 64);
+        ol_want_fact("more than one thread worked");
+    }
+}
+
+/* ---- Memory ----------------------------------------------------------------------------------------- */
+
+enum { CELLS = 1000, STAGES = 40 };
+
+typedef struct {
+    const uint32_t *from;
+    uint32_t *to;
+} stage;
+
+/* Each cell takes from one that another worker may have written a stage ago. Nothing here is atomic. */
+static void mix(void *stage_, int64_t lo, int64_t hi, int worker) {
+    stage *s = stage_;
+    (void)worker;
+    for (int64_t i = lo; i < hi; i++) s->to[i] = 3u * s->from[i] + s->from[CELLS - 1 - i] + (uint32_t)i;
+}
+
+OL_TEST(stages_see_each_other) {
+    ol_rng r = ol_rng_at(ol_seed());
+    tl_pool *pool = NULL;
+    uint32_t *x = ol_new(CELLS, sizeof *x), *y = ol_new(CELLS, sizeof *y);
+    for (int i = 0; i < CELLS; i++) x[i] = (uint32_t)ol_next(&r);
+    OL_STATUS(TL_OK, tl_pool_create(4, &pool));
+    ol_note("%d loops over %d cells, each from what the last one wrote; the caller writes between them", STAGES, CELLS);
+    for (int k = 0; k < STAGES; k++) {
+        stage s = {x, y};
+        OL_UNIT { tl_parallel_for(pool, CELLS, 1 + k, mix, &s); }
+        OL_ORACLE { mix(&s, 0, CELLS, 0); }
+        y[k] += x[k]; /* between two calls all cells are the caller's */
+        x = s.to;
+        y = (uint32_t *)(uintptr_t)s.from;
+    }
+    OL_UNIT {
+        ol_saw_u32("cells", x, OL_DIMS({"cell", CELLS}));
+        tl_pool_destroy(pool);
+    }
+    OL_ORACLE { ol_want_u32("cells", x, CELLS); }
+}
+
+/* Pauses of several lengths, so that helpers are met awake, asleep and on their way to sleep. */
+OL_TEST(many_short_loops) {
+    ol_rng r = ol_rng_at(ol_seed());
+    tl_pool *pool = NULL;
+    OL_STATUS(TL_OK, tl_pool_create(4, &pool));
+    ol_note("2000 loops of 0 to 8 items");
+    int64_t items = 0, counted = 0, failed = 0;
+    for (int k = 0; k < 2000; k++) {
+        int64_t n = ol_below(&r, 9), pause = ol_below(&r, 8) == 0 ? ol_below(&r, 200) : 0;
+        items += n;
+        OL_UNIT {
+            _Atomic int64_t calls = 0;
+            ledger l = {.n = n, .grain = 1, .n_ranges = n, .n_threads = 4};
+            _Atomic int64_t seen[8];
+            int64_t ends[8][2];
+            for (int i = 0; i < 8; i++) seen[i] = 0;
+            l.calls = seen, l.ends = ends;
+            failed += tl_parallel_for(pool, n, 1, sign, &l) != TL_OK;
+            for (int i = 0; i < 8; i++) calls += seen[i];
+            counted += calls - l.strays;
+            rest(pause);
+        }
+    }
+    OL_UNIT {
+        ol_saw_i64("items counted, loops failed", (int64_t[]){counted, failed}, OL_DIMS({"field", 2}));
+        tl_pool_destroy(pool);
+    }
+    OL_ORACLE { ol_want_i64("items counted, loops failed", (int64_t[]){items, 0}, 2); }
+}
+
+/* ---- Nested calls ----------------------------------------------------------------------------------- */
+
+typedef struct {
+    tl_pool *outer, *inner; /* inner may be NULL */
+    _Atomic int64_t statuses[3][TL_EIO + 1]; /* of calls on outer, of calls on inner, of calls on outer in these */
+    _Atomic int64_t slots_without_name, calls_of_refused, calls_of_inner;
+    _Atomic int arrived; /* workers of the present inner call, one bit each */
+} nest;
+
+static void must_not_run(void *nest_, int64_t lo, int64_t hi, int worker) {
+    nest *t = nest_;
+    (void)lo, (void)hi, (void)worker;
+    t->calls_of_refused++;
+}
+
+static void count_status(nest *t, int row, tl_status status) {
+    if (status >= 0 && status <= TL_EIO) t->statuses[row][status]++;
+}
+
+static void call_outer(nest *t, int row) {
+    tl_set_last_error(NULL);
+    count_status(t, row, tl_parallel_for(t->outer, 5, 1, must_not_run, t));
+    t->slots_without_name += strstr(tl_last_error(), "tl_parallel_for") == NULL;
+}
+
+/* Waits a moment for the other worker of a pool of two, so that both make the call. */
+static void inner_range(void *nest_, int64_t lo, int64_t hi, int worker) {
+    nest *t = nest_;
+    (void)lo, (void)hi;
+    t->calls_of_inner++;
+    atomic_fetch_or(&t->arrived, 1 << worker);
+    for (int k = 0; k < 100 && t->inner && t->arrived != 3; k++) rest(200);
+    call_outer(t, 2);
+}
+
+static void outer_range(void *nest_, int64_t lo, int64_t hi, int worker) {
+    nest *t = nest_;
+    (void)lo, (void)hi, (void)worker;
+    rest(200);
+    call_outer(t, 0);
+    count_status(t, 1, tl_parallel_for(t->inner, 4, 1, inner_range, t));
+    call_outer(t, 0); /* still inside */
+}
+
+enum { OUTER = 6 };
+
+static void nested_calls(const char *what, int outer_threads, int inner_threads) {
+    nest *t = ol_new(1, sizeof *t);
+    ol_note("%s", what);
+    OL_STATUS(TL_OK, tl_pool_create(outer_threads, &t->outer));
+    if (inner_threads) OL_STATUS(TL_OK, tl_pool_create(inner_threads, &t->inner));
+    OL_STATUS(TL_OK, tl_parallel_for(t->outer, OUTER, 1, outer_range, t));
+    OL_UNIT {
+        int64_t seen[3][TL_EIO + 1];
+        for (int row = 0; row < 3; row++)
+            for (int k = 0; k <= TL_EIO; k++) seen[row][k] = t->statuses[row][k];
+        ol_saw_i64("statuses", seen[0], OL_DIMS({"on the same, on another, on the first from there", 3},
+                                                {"status", TL_EIO + 1}));
+        ol_saw_int("calls of a refused fn", t->calls_of_refused);
+        ol_saw_int("calls of the other pool's fn", t->calls_of_inner);
+        ol_saw_int("refusals without the function's name", t->slots_without_name);
+    }
+    OL_ORACLE {
+        int64_t want[3][TL_EIO + 1] = {{0}};
+        want[0][TL_EBUSY] = 2 * OUTER;
+        want[1][TL_OK] = OUTER;
+        want[2][TL_EBUSY] = 4 * OUTER;
+        ol_want_i64("statuses", want[0], 3 * (TL_EIO + 1));
+        ol_want_int("calls of a refused fn", 0);
+        ol_want_int("calls of the other pool's fn", 4 * OUTER);
+        ol_want_int("refusals without the function's name", 0);
+    }
+    loop_is_complete(t->outer, outer_threads, 20, 3); /* the caller is outside again */
+    OL_UNIT {
+        tl_pool_destroy(t->inner);
+        tl_pool_destroy(t->outer);
+    }
+}
+
+OL_TEST(nested_calls_are_refused) {
+    nested_calls("inside a pool of one thread, and in a loop without a pool there", 1, 0);
+    nested_calls("inside a pool of 3 threads, and in a loop without a pool there", 3, 0);
+}
+
+OL_TEST(pools_nest) {
+    nested_calls("a pool of 2 inside a pool of one thread", 1, 2);
+    nested_calls("a pool of 2 inside a pool of 3", 3, 2);
+}
+
+/* ---- Several callers -------------------------------------------------------------------------------- */
+
+enum { CALLERS = 4, CALLS = 40, WIDTH = 16 };
+
+typedef struct caller caller;
+typedef struct {
+    tl_pool *pool;
+    _Atomic int inside[CALLERS]; /* ranges of each caller that are running */
+    _Atomic int64_t overlaps;
+} meeting;
+
+struct caller {
+    meeting *place;
+    int number;
+    _Atomic int64_t count[WIDTH];
+    int64_t failed;
+};
+
+static void meet(void *caller_, int64_t lo, int64_t hi, int worker) {
+    caller *c = caller_;
+    (void)hi, (void)worker;
+    c->place->inside[c->number]++;
+    for (int k = 0; k < CALLERS; k++)
+        if (k != c->number && c->place->inside[k] > 0) c->place->overlaps++;
+    c->count[lo]++;
+    rest(lo % 8 == 0 ? 20 : 0);
+    c->place->inside[c->number]--;
+}
+
+static void *call_often(void *caller_) {
+    caller *c = caller_;
+    for (int k = 0; k < CALLS; k++) c->failed += tl_parallel_for(c->place->pool, WIDTH, 1, meet, c) != TL_OK;
+    return NULL;
+}
+
+OL_TEST(callers_take_turns) {
+    meeting *place = ol_new(1, sizeof *place);
+    OL_STATUS(TL_OK, tl_pool_create(3, &place->pool));
+    ol_note("%d threads make %d calls each on one pool of 3", CALLERS, CALLS);
+    OL_UNIT {
+        caller *c = ol_new(CALLERS, sizeof *c);
+        pthread_t thread[CALLERS];
+        int64_t count[CALLERS][WIDTH], failed = 0;
+        for (int k = 0; k < CALLERS; k++) {
+            c[k].place = place;
+            c[k].number = k;
+            pthread_create(&thread[k], NULL, call_often, &c[k]);
+        }
+        for (int k = 0; k < CALLERS; k++) {
+            pthread_join(thread[k], NULL);
+            for (int i = 0; i < WIDTH; i++) count[k][i] = c[k].count[i];
+            failed += c[k].failed;
+        }
+        ol_saw_i64("calls of each range", count[0], OL_DIMS({"caller", CALLERS}, {"range", WIDTH}));
+        ol_saw_int("calls that failed", failed);
+        ol_saw_int("ranges that met those of another caller", place->overlaps);
+        tl_pool_destroy(place->pool);
+    }
+    OL_ORACLE {
+        int64_t count[CALLERS * WIDTH];
+        for (int k = 0; k < CALLERS * WIDTH; k++) count[k] = CALLS;
+        ol_want_i64("calls of each range", count, CALLERS * WIDTH);
+        ol_want_int("calls that failed", 0);
+        ol_want_int("ranges that met those of another caller", 0);
+    }
+}
