@@ -221,5 +221,5 @@ def test_a_failed_append_changes_nothing(ol):
 def test_random_operations_agree_with_a_model(ol):
     for block_size in (1, 3, 4):
         sizes = Sizes(14, block_size, 3, 2, 3)
-        script = random_script(Rand(ol.seed + block_size), sizes, 80)
+        script = random_script(Rand(ol.seed + block_size), sizes, 60)
         play(ol, sizes, script, values_at_each_step=False)
