@@ -1,67 +1,14 @@
-"""The command line: parse, call one use case, render, exit. Nothing else exits."""
+"""The command line: run a command, render what went wrong, exit. Nothing else exits.
+
+The commands are imported when signals are already seen to, for that takes the longest part of the start.
+"""
 
 import signal
 import sys
 from typing import Any, NoReturn
 
-import click
-
-from ol import __version__
-from ol.commands.author import mutant, new
-from ol.commands.instructor import audit, lint
-from ol.commands.student import check, debug, diff, init, start, tests
-from ol.commands.way import milestone, next_step, status
 from ol.errors import ToolError
 from ol.exits import Exit
-
-
-class Group(click.Group):
-    """Commands in the order of a student's walk, with near matches for a mistyped name."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(self.commands)
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args and args[0] not in self.commands and not args[0].startswith("-"):
-            from ol.errors import unknown
-
-            raise unknown("command", args[0], self.commands, next_step="`ol --help` lists the commands")
-        return super().resolve_command(ctx, args)
-
-
-@click.group(cls=Group, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
-@click.version_option(__version__, prog_name="ol")
-def ol() -> None:
-    """Grades units written in C and Python, and proves by mutation that the tests deserve trust.
-
-    \b
-    ol init tinyllm        a repo for your own units
-    ol start L9.4          a stub to begin with
-    ol check L9.4          the verdict on your unit
-    ol audit L9.4          proof that the tests of L9.4 kill every planted fault
-
-    Completion: eval "$(_OL_COMPLETE=bash_source ol)"; for zsh and fish put their name for bash.
-    """
-
-
-for command in (
-    init,
-    start,
-    tests,
-    check,
-    debug,
-    diff,
-    status,
-    next_step,
-    milestone,
-    audit,
-    lint,
-    new,
-    mutant,
-):
-    ol.add_command(command)
 
 
 def _say(error: ToolError) -> None:
@@ -77,9 +24,11 @@ def _say(error: ToolError) -> None:
 def run(arguments: list[str] | None = None) -> int:
     """Runs one command and returns its exit code. No exception leaves it."""
     try:
+        from ol.commands.group import ol
+
         result: Any = ol.main(args=arguments, prog_name="ol", standalone_mode=False)
         return int(result) if isinstance(result, int) else 0
-    except (KeyboardInterrupt, click.Abort):
+    except KeyboardInterrupt:
         return _interrupted()
     except Exception as error:
         return _failed(error)
@@ -87,7 +36,11 @@ def run(arguments: list[str] | None = None) -> int:
 
 def _failed(error: Exception) -> int:
     """Says what went wrong, and whose doing it is."""
+    import click
+
     match error:
+        case click.Abort():
+            return _interrupted()
         case click.exceptions.Exit():
             return error.exit_code
         case click.ClickException():
@@ -127,13 +80,19 @@ def _unexpected(fault: Exception) -> ToolError:
 
 
 def _on_signal(number: int, frame: object) -> NoReturn:
-    """Children are in sessions of their own, so the terminal's Ctrl-C does not reach them."""
-    if "ol.process" in sys.modules:
-        sys.modules["ol.process"].end_all()
+    """Children are in sessions of their own, so the terminal's Ctrl-C does not reach them. One signal is
+    enough: what ends this process must not be interrupted itself."""
+    _on_signals(signal.SIG_IGN)
+    if end_all := getattr(sys.modules.get("ol.process"), "end_all", None):  # it may be half imported
+        end_all()
     raise KeyboardInterrupt
 
 
-def main() -> NoReturn:
+def _on_signals(handler: Any) -> None:
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, _on_signal)
+        signal.signal(number, handler)
+
+
+def main() -> NoReturn:
+    _on_signals(_on_signal)
     sys.exit(run())
