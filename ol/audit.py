@@ -6,13 +6,13 @@ that test's own outcome counts, and only in the way that the entry says.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from enum import StrEnum
 from functools import partial
 
 from ol import patch
 from ol.build import Builder, CompileError
 from ol.course import Course
 from ol.errors import ToolError, unknown
+from ol.fate import AuditReport, Fate, MutantResult
 from ol.lane import Sources, Trial
 from ol.manifest import Language, Module, MutantEntry, TestEntry, Way
 from ol.parallel import together
@@ -29,14 +29,6 @@ Progress = Callable[[str, int, int], None]
 """What has been done, how much of it, of how much."""
 
 
-class Fate(StrEnum):
-    KILLED = "killed"
-    SURVIVED = "survived"
-    OTHER_WAY = "died another way"
-    STALE = "stale"
-    UNVIABLE = "does not compile"
-
-
 @dataclass(frozen=True, kw_only=True)
 class Planted:
     """A mutant ready to be built, or the reason why it cannot be."""
@@ -44,37 +36,6 @@ class Planted:
     entry: MutantEntry
     sources: Sources
     stale: str = ""
-
-
-@dataclass(frozen=True, kw_only=True)
-class MutantResult:
-    entry: MutantEntry
-    fate: Fate
-    ways: tuple[Way, ...] = ()
-    seconds: float = 0.0
-    detail: str = ""
-    """Why it is stale or does not compile; what its named test said when it was not killed as planned."""
-    also: tuple[str, ...] = ()
-    """Other tests that noticed it; only with the full matrix."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class AuditReport:
-    module: str
-    title: str
-    compiler: str
-    seed: int
-    baseline: tuple[TestResult, ...]
-    mutants: tuple[MutantResult, ...]
-    matrix: bool = False
-
-    @property
-    def baseline_holds(self) -> bool:
-        return all(r.outcome is Outcome.PASSED for r in self.baseline)
-
-    @property
-    def holds(self) -> bool:
-        return self.baseline_holds and all(m.fate is Fate.KILLED for m in self.mutants)
 
 
 def chosen(module: Module, names: Sequence[str]) -> list[MutantEntry]:
@@ -119,6 +80,12 @@ def planted(course: Course, module: Module, entry: MutantEntry, reference: Sourc
     read = patch.read(text, module.units, where)
     try:
         mutated = patch.apply(read, reference[read.path].decode("utf-8"))
+    except UnicodeDecodeError as error:
+        raise ToolError(
+            f"the reference of {module.id} is not UTF-8: {error.reason} at byte {error.start}",
+            where=str(course.reference(read.path).relative_to(course.root)),
+            next_step="save the file as UTF-8",
+        ) from None
     except patch.StalePatch as stale:
         return Planted(entry=entry, sources={}, stale=f"{where}: {stale}")
     return Planted(entry=entry, sources={**reference, read.path: mutated.encode("utf-8")})
@@ -141,12 +108,14 @@ def audit(
     course = builder.course
     reference = builder.reference_sources(module)
     mutants = [planted(course, module, entry, reference) for entry in entries]
-    dependencies = {m.id: builder.reference_sources(m) for m in course.closure(module.depends)}
-    progress(f"{module.id}: building the tests", 0, 3)
-    bed = prepare(builder, store, module, dependencies, module.tests, seed=seed)
-    progress(f"{module.id}: the reference against its tests", 1, 3)
-    careful = bed.careful()
-    baseline = careful.run(careful.build(reference, module.tests), module.tests)
+    try:
+        bed, baseline = _baseline(builder, store, module, reference, seed, progress)
+    except CompileError as error:
+        raise ToolError(
+            f"the reference of {module.id} or of what it depends on does not compile",
+            where=error.diagnostics.strip()[:4000],
+            next_step="correct the reference, then run the audit again",
+        ) from None
     report = AuditReport(
         module=module.id,
         title=module.title,
@@ -163,6 +132,18 @@ def audit(
     return replace(
         report, mutants=tuple(_run_all(bed, mutants, variants, matrix=matrix, progress=progress))
     )
+
+
+def _baseline(
+    builder: Builder, store: Store, module: Module, reference: Sources, seed: int, progress: Progress
+) -> tuple[Testbed, list[TestResult]]:
+    """The bed, and the reference's own results in it. Raises CompileError."""
+    dependencies = {m.id: builder.reference_sources(m) for m in builder.course.closure(module.depends)}
+    progress(f"{module.id}: building the tests", 0, 3)
+    bed = prepare(builder, store, module, dependencies, module.tests, seed=seed)
+    progress(f"{module.id}: the reference against its tests", 1, 3)
+    careful = bed.careful()
+    return bed, careful.run(careful.build(reference, module.tests), module.tests)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,10 +4,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from ol import chapter, start
-from ol.audit import AuditReport, Fate, Progress, audit
+from ol.audit import Progress, audit
 from ol.build import Builder, CompileError
 from ol.course import Course
 from ol.errors import ToolError
+from ol.fate import AuditReport, Fate
 from ol.grade import grade
 from ol.lane import oracle_lane
 from ol.manifest import Language, Module

@@ -8,7 +8,7 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from ol.audit import AuditReport, Fate, MutantResult
+from ol.fate import AuditReport, Fate, MutantResult
 from ol.report.failures import failure_lines
 from ol.verdict import Outcome
 
