@@ -8,6 +8,7 @@ step, complete; several runs may share a cache.
 import errno
 import hashlib
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -26,6 +27,11 @@ from ol.toolchain import Sanitizer, Toolchain, environment, install_line
 
 COMPILE_SECONDS = 60.0
 _NO_RUNTIME = ("cannot find -l", "libclang_rt", "libasan", "libtsan", "libubsan", "liblsan")
+_NO_OPTION = re.compile(r"^(?:[^:\n]+: )?error: un\w+ .*-fsanitize=", re.MULTILINE)
+_DISK = (
+    *(errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS, errno.EACCES, errno.EPERM),
+    *(errno.ENOTDIR, errno.EEXIST, errno.ELOOP, errno.ENAMETOOLONG),
+)
 
 
 class Role(StrEnum):
@@ -54,7 +60,7 @@ def disk_errors(folder: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM):
+        if error.errno not in _DISK:
             raise
         raise ToolError(
             f"cannot write to the cache: {error.strerror}",
@@ -88,6 +94,7 @@ class Builder:
         """What every compilation of a unit or a test of the course is given."""
         return (
             *self.course.entry.c_flags,
+            "-Werror=implicit-function-declaration",
             f"-I{self.course.include}",
             "-fmax-errors=20" if self.toolchain.family == "gcc" else "-ferror-limit=20",
         )
@@ -111,10 +118,18 @@ class Builder:
 
         Raises CompileError with the compiler's words when it does not compile.
         """
-        headers = [h for h in self.course.contract_of(next(iter(sources))) if h.endswith(".h")]
-        held = [flag for header in headers for flag in ("-include", header)]
-        strict = "-Werror=implicit-function-declaration"
-        return self._make("unit", sources, (*sanitizer.flags, strict, *held, *_SHARED), ".so")
+        held = self.held(next(iter(sources)))
+        return self._make("unit", sources, (*sanitizer.flags, *held, *_SHARED), ".so")
+
+    def held(self, path: str) -> tuple[str, ...]:
+        """The flags that hold a unit against its contract."""
+        headers = [h for h in self.course.contract_of(path) if h.endswith(".h")]
+        return tuple(flag for header in headers for flag in ("-include", header))
+
+    def probe(self, sources: Mapping[str, bytes]) -> Built:
+        """A unit that watches its own mutants: no sanitizers, and overflow wraps. Raises CompileError."""
+        flags = ("-O1", "-g0", "-fwrapv", "-w", *self.held(next(iter(sources))), *_SHARED)
+        return self._make("unit", sources, flags, ".so")
 
     def strictly(self, sources: Mapping[str, bytes]) -> Built:
         """The unit without a single warning, or CompileError."""
@@ -194,7 +209,8 @@ class Builder:
             return OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         if timed_out:
             said = f"the compiler was still running after {COMPILE_SECONDS:.0f} s\n{said}"
-        if "error:" not in said.partition("ld:")[0] and any(t in said for t in _NO_RUNTIME):
+        no_runtime = "error:" not in said.partition("ld:")[0] and any(t in said for t in _NO_RUNTIME)
+        if no_runtime or _NO_OPTION.search(said):
             return ToolError(
                 f"{self.toolchain.family} cannot link with sanitizers on this machine",
                 where=said.strip()[:1000],

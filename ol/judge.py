@@ -34,6 +34,8 @@ CRASHES = (4, 6, 7, 8, 11)
 
 def wishes(test: str, oracle: Frame) -> tuple[Record, ...]:
     """What the oracle wants. Raises ToolError when the oracle itself did not come to its end."""
+    if oracle.ending is Ending.NO_SUCH_TEST:
+        raise _undefined(test)
     try:
         wanted = records(oracle.stream)
     except Forged as error:
@@ -47,6 +49,13 @@ def wishes(test: str, oracle: Frame) -> tuple[Record, ...]:
             next_step="this is a fault of the course's test or of a dependency: run with --ref-deps",
         )
     return tuple(r for r in wanted if r.kind >= Kind.WANT_STATUS)
+
+
+def _undefined(test: str) -> ToolError:
+    return ToolError(
+        f"the catalogue lists {test}, but the test's source does not define it",
+        next_step="add OL_TEST to the source, or take the entry out of the catalogue",
+    )
 
 
 def judge(test: str, unit: Frame, wanted: tuple[Record, ...], statuses: tuple[str, ...]) -> TestResult:

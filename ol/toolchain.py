@@ -78,9 +78,8 @@ def find(family: str | None) -> Toolchain:
 
 @cache
 def _known(path: str) -> Toolchain:
-    done = process.run([path, "--version"], cwd=Path("/"), env=environment(path), timeout=20, cap=8192)
-    version = done.out.decode("utf-8", "replace").partition("\n")[0]
-    if done.code != 0 or not version:
+    version = _version(path)
+    if not version:
         raise ToolError(
             "the compiler does not answer to --version",
             where=path,
@@ -89,6 +88,15 @@ def _known(path: str) -> Toolchain:
         )
     family = "clang" if "clang" in version else "gcc"
     return Toolchain(family=family, path=path, version=version, launch=_launch())
+
+
+def _version(path: str) -> str:
+    """The first line of what the compiler says of itself; empty when it cannot be run."""
+    try:
+        done = process.run([path, "--version"], cwd=Path("/"), env=environment(path), timeout=20, cap=8192)
+    except OSError:
+        return ""
+    return "" if done.code != 0 else done.out.decode("utf-8", "replace").partition("\n")[0]
 
 
 def _launch() -> tuple[str, ...]:
