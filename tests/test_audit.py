@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -117,7 +118,7 @@ def test_a_mutant_may_change_more_than_a_body(tiny: TinyCourse) -> None:
     }
 
 
-@pytest.mark.parametrize(("seconds", "fate"), [(0.3, "survived"), (0.1, "killed")])
+@pytest.mark.parametrize(("seconds", "fate"), [(0.4, "survived"), (0.1, "killed")])
 def test_a_time_out_counts_after_a_second_longer_run_alone(
     tiny: TinyCourse, monkeypatch: pytest.MonkeyPatch, seconds: float, fate: str
 ) -> None:
@@ -178,9 +179,7 @@ def test_json_has_the_fields_that_the_docs_list_and_no_others(tiny: TinyCourse) 
 
 def test_one_job_at_a_time_gives_the_same(tiny: TinyCourse, tmp_path: Path) -> None:
     many = fates(tiny)
-    alone = TinyCourse(
-        root=tiny.root, cache=tmp_path / "own", monkeypatch=tiny.monkeypatch, capsys=tiny.capsys
-    )
+    alone = tiny.with_cache(tmp_path / "own")
     assert fates(alone, "--jobs", "1") == many
     assert process.jobs() == 1
 
@@ -230,9 +229,7 @@ def test_the_course_is_read_and_never_written(tiny: TinyCourse, tmp_path: Path) 
     for path in tiny.root.rglob("*"):
         path.chmod(0o555 if path.is_dir() else 0o444)
     before = listing()
-    fresh = TinyCourse(
-        root=tiny.root, cache=tmp_path / "own", monkeypatch=tiny.monkeypatch, capsys=tiny.capsys
-    )
+    fresh = tiny.with_cache(tmp_path / "own")
     ran = fresh.ol("audit", "T1")
     assert (ran.code, listing()) == (0, before)
     for path in tiny.root.rglob("*"):
@@ -243,12 +240,7 @@ def test_any_path_will_do_for_course_and_cache(tiny: TinyCourse, tmp_path: Path,
     place = tmp_path / "mit Leerzeichen, Ümlaut, it's: a=b, 日本"
     place.mkdir()
     tiny.root.rename(place / "course")
-    moved = TinyCourse(
-        root=place / "course",
-        cache=place / "das Lager ß",
-        monkeypatch=tiny.monkeypatch,
-        capsys=tiny.capsys,
-    )
+    moved = replace(tiny, root=place / "course", cache=place / "das Lager ß")
     ran = moved.ol("audit", "T1", "--compiler", compiler)
     assert (ran.code, ran.err) == (0, "")
     assert "3 of 3" in ran.out

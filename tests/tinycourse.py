@@ -5,7 +5,7 @@ import json
 import os
 import subprocess
 import sys
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +36,9 @@ class TinyCourse:
     capsys: pytest.CaptureFixture[str]
     environment: dict[str, str] = field(default_factory=dict)
     """What a child sees beside this process's own."""
+
+    def with_cache(self, cache: Path) -> "TinyCourse":
+        return replace(self, cache=cache)
 
     def ol(self, *arguments: str) -> Ran:
         """One command in this process. No output of `ol` may ever hold a traceback."""
