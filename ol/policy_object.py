@@ -25,8 +25,8 @@ def check_object(data: bytes, module: Module, linked_defines: Collection[str]) -
     `linked_defines` may be called.
     """
     try:
-        elf = read(ELFFile(BytesIO(data)))
-    except (ELFError, ValueError, KeyError, AttributeError, IndexError) as error:
+        elf = read(ELFFile(BytesIO(data)), len(data))
+    except (ELFError, ValueError, LookupError, AttributeError, TypeError, ArithmeticError) as error:
         found = f"the object cannot be read: {str(error)[:120]}"
         return (Refusal(rule=Rule.LAYOUT, found=found, instead="build the unit with gcc or clang"),)
     found_all = [
