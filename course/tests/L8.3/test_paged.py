@@ -2,7 +2,20 @@
 
 import numpy as np
 from olrand import Rand
-from world import Sizes, add, append, counters, do, fork, free, numbered, opened, random_script, values
+from world import (
+    Sizes,
+    add,
+    append,
+    counters,
+    do,
+    fork,
+    free,
+    numbered,
+    opened,
+    outcome,
+    random_script,
+    values,
+)
 
 HEADS = ("head", "position", "d")
 
@@ -158,6 +171,8 @@ def test_hand_example(ol):
         see("a appends 5", a, b)
         cache.append(b, 0, x[:, 4:], -x[:, 4:])
         see("b appends 5, 6", a, b)
+        ol.saw_text("a appends 6", outcome(lambda: cache.append(a, 0, x[:, 5:], -x[:, 5:])))
+        see("after that", a, b)
         ol.saw_u16("values of b", cache.gather(b, 0)[1], HEADS)
         cache.close()
     if ol.oracle:
@@ -172,6 +187,8 @@ def test_hand_example(ol):
         want("b appends 4", [0, 1, 0, 2], [1, 2, 3, 1, 2, 3, 4], 1)
         want("a appends 5", [0, 1, 0, 2], [1, 2, 3, 5, 1, 2, 3, 4], 1)
         want("b appends 5, 6", [0, 1, 0, 2, 3], [1, 2, 3, 5, 1, 2, 3, 4, 5, 6], 0)
+        ol.want_text("a appends 6", "OutOfBlocks")
+        want("after that", [0, 1, 0, 2, 3], [1, 2, 3, 5, 1, 2, 3, 4, 5, 6], 0)
         ol.want_u16("values of b", np.float16([-1, -2, -3, -4, -5, -6]))
 
 
