@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NAME "tl_flash_attn_fwd_f32"
-
 /* ---- Scratch ---------------------------------------------------------------------------------------- */
 
 static void saw_mark(const char *name, const tl_arena *arena) {
@@ -115,7 +113,7 @@ static void fails_at(int64_t k, world *w, tl_arena *arena) {
         ol_hook_fail_at(0);
         if (arena) saw_mark("mark on return", arena);
         ol_saw_fact("status", status == TL_OK || status == TL_ENOMEM, "TL_OK or TL_ENOMEM");
-        ol_saw_fact("error slot", status == TL_OK || strstr(tl_last_error(), NAME) != NULL, "names " NAME);
+        ol_saw_fact("error slot", status == TL_OK || tl_last_error()[0] != '\0', "says what failed");
         ol_saw_fact("leaks", arena || ol_hook_live() == live, "nothing is left allocated");
         if (status != TL_OK) ol_saw_status("status of the next call", attend(c));
         else ol_saw_status("status of the next call", TL_OK);
@@ -195,7 +193,8 @@ static void pool_equals_serial(world *w, int64_t B, tl_pool *tp, tl_arena *scrat
     }
 }
 
-/* 3 heads in 5 tiles of queries: numbers of tiles that no partition into equal shares gets right. */
+/* 3 heads in 5 tiles of queries: numbers of tiles that no partition into equal shares gets right. The blocks of the
+ * arena are small, so that scratch for too few workers ends where the block does. */
 OL_TEST(pool_result_equals_serial_bitwise) {
     tl_pool *tp = NULL;
     tl_arena *arena = NULL;
@@ -203,7 +202,7 @@ OL_TEST(pool_result_equals_serial_bitwise) {
                                 .causal = 1, .window = 60, .sink = 1, .Br = 8, .Bc = 16});
     watch_allocations();
     OL_STATUS(TL_OK, tl_pool_create(4, &tp));
-    OL_STATUS(TL_OK, tl_arena_create(0, &arena));
+    OL_STATUS(TL_OK, tl_arena_create(16, &arena));
     note_world("without threads", &w);
     clear_outputs(&w);
     gives_status(TL_OK, call_on(&w));
@@ -216,61 +215,4 @@ OL_TEST(pool_result_equals_serial_bitwise) {
     OL_HOLDS("the hook is called on the caller's thread only", foreign_calls() == 0);
     OL_HOLDS("everything is freed", ol_hook_live() == 0);
     stop_watching();
-}
-
-typedef struct {
-    call c;
-    tl_status status;
-    int explained;
-} nested;
-
-static void attend_nested(void *ctx, int64_t lo, int64_t hi, int worker) {
-    (void)lo, (void)hi, (void)worker;
-    nested *n = ctx;
-    tl_set_last_error(NULL);
-    n->status = attend(n->c);
-    n->explained = tl_last_error()[0] != '\0';
-}
-
-static tl_status attend_inside(tl_pool *tp, nested *n) {
-    tl_status status = tl_parallel_for(tp, 1, 1, attend_nested, n);
-    return status == TL_OK ? n->status : status;
-}
-
-/* 1024 queries, so that nobody takes the call for too small to be shared out. */
-OL_TEST(a_busy_pool_is_passed_on) {
-    tl_pool *tp = NULL, *other = NULL;
-    tl_arena *arena = NULL;
-    world w = new_world((shape){.B = 2, .H = 8, .Hkv = 4, .Tq = 64, .Tk = 64, .D = 8, .scale = 1.0f, .causal = 1,
-                                .Br = 16, .Bc = 32});
-    OL_STATUS(TL_OK, tl_pool_create(3, &tp));
-    OL_STATUS(TL_OK, tl_pool_create(2, &other));
-    OL_STATUS(TL_OK, tl_arena_create(0, &arena));
-    nested n = {.c = call_on(&w)};
-    n.c.scratch = arena;
-
-    n.c.tp = other;
-    note_world("inside a range of another pool", &w);
-    clear_outputs(&w);
-    OL_UNIT { ol_saw_status("status", attend_inside(tp, &n)); }
-    OL_ORACLE { ol_want_status("status", TL_OK); }
-    outputs_have_the_bits(&w);
-
-    n.c.tp = tp;
-    note_world("inside a range of the same pool", &w);
-    OL_UNIT {
-        saw_mark("mark on entry", arena);
-        ol_saw_status("status", attend_inside(tp, &n));
-        saw_mark("mark on return", arena);
-    }
-    OL_ORACLE {
-        ol_want_status("status", TL_EBUSY);
-        ol_want_same("mark on entry", "mark on return");
-    }
-    OL_HOLDS("the error slot is set", n.explained);
-    OL_UNIT {
-        tl_arena_destroy(arena);
-        tl_pool_destroy(other);
-        tl_pool_destroy(tp);
-    }
 }

@@ -38,6 +38,8 @@ OL_TEST(matches_naive_attention) {
     world_is_close(t, "causal, the oldest positions; half of the keys are in nobody's past");
     t.q_offset = 40, t.causal = -2;
     world_is_close(t, "causal, and the last queries stand beyond the keys");
+    t.q_offset = INT64_C(0x100000003);
+    world_is_close(t, "causal, all keys lie far in the past");
     t.q_offset = 33, t.window = 20, t.sink = 1;
     world_is_close(t, "causal, windows and sinks");
     t = s, t.Br = 0, t.Bc = 0;
@@ -108,6 +110,8 @@ OL_TEST(rows_without_keys_are_zeros) {
     sees_nothing(t, "no query sees a key");
     t.q_offset = INT64_MAX - t.Tq;
     sees_nothing(t, "no query sees a key, at the largest positions");
+    t.causal = 0;
+    sees_nothing(t, "the same, not causal");
     t = s, t.Tk = 0;
     sees_nothing(t, "there are no keys");
 }
