@@ -16,7 +16,8 @@ BYTES = _words(
     " strncpy strcat strncat strcmp strncmp strchr strrchr strstr strspn strcspn strpbrk rawmemchr"
     " __memcpy_chk __memmove_chk __memset_chk __mempcpy_chk __strcpy_chk __strncpy_chk"
     " __strcat_chk __strncat_chk"
-    " __stpcpy_chk snprintf vsnprintf __snprintf_chk __vsnprintf_chk"
+    " __stpcpy_chk snprintf vsnprintf sprintf vsprintf __sprintf_chk __vsprintf_chk"
+    " __snprintf_chk __vsnprintf_chk"
     " abs labs llabs imaxabs div ldiv lldiv bsearch qsort __assert_fail abort"
 )
 _MATHS = (

@@ -61,13 +61,14 @@ def test_honest_styles_pass(tmp_path, path, compiler, build):
         assert check_object(data, KERNEL, linked(KERNEL)) == ()
 
 
+@pytest.mark.parametrize("compiler", COMPILERS)
 @pytest.mark.parametrize("path", FAIR, ids=lambda p: f"{p.parent.name}-{p.stem}")
-def test_fair_solutions_pass(tmp_path, path):
-    owners = [m for m in MODULES.values() if m.id in path.parts and m.language is Language.C]
-    if not owners or len(owners[0].units) != 1:
-        pytest.skip("no single module's unit")
-    data = made(tmp_path, COMPILERS[0], (*BUILDS["asan"], *SHARED), path.read_bytes())
-    assert check_object(data, owners[0], linked(owners[0])) == ()
+def test_fair_solutions_pass(tmp_path, path, compiler):
+    (module,) = [m for m in MODULES.values() if m.id in path.parts]
+    kind = SHARED if len(module.units) == 1 else OBJECT
+    for build in ("asan", "plain"):
+        data = made(tmp_path, compiler, (*BUILDS[build], *kind), path.read_bytes())
+        assert check_object(data, module, linked(module)) == ()
 
 
 F = "int tl_help(int); int tl_f(int x) { return tl_help(x); }\n"
