@@ -33,6 +33,7 @@ static void nan_takes_its_row(int online, int kind, int64_t c) {
         softmax(online, m.x, m.y, ROWS, COLS);
         others(m.y, without);
         spoil(&m, kind, c);
+        ol_fill_sentinel_f32(m.y, size_of(&m));
         ol_saw_status("status", softmax(online, m.x, m.y, ROWS, COLS));
         others(m.y, with);
         ol_saw_f32("row 2", m.y + 2 * COLS, OL_DIMS({"column", COLS}));

@@ -95,7 +95,7 @@ OL_TEST(in_place) {
 
 /* Among them lengths whose low 32 bits look like a small positive number. */
 OL_TEST(no_elements_no_access) {
-    static const int64_t lengths[] = {0, -1, -4, INT64_MIN, 3 - (INT64_C(1) << 32), INT64_MIN + 3};
+    static const int64_t lengths[] = {0, -1, -4, 3 - (INT64_C(1) << 32), 5 - (INT64_C(1) << 62)};
     enum { N = 8 };
     float x[N] = {1, 2, 3, 4, 5, 6, 7, 8}, y[N];
     for (size_t k = 0; k < sizeof lengths / sizeof *lengths; k++) {
