@@ -48,13 +48,12 @@ static void refuse_negative_heads(world *w) {
 }
 
 static void refuse_negatives(world *w) {
-    static const char *const name[] = {"B", "Hkv", "Tq", "Tk", "D", "q_offset"};
-    static const int64_t values[] = {-1, INT64_MIN};
-    for (int n = 0; n < 12; n++) {
+    static const char *const name[] = {"B", "Tq", "Tk", "D", "q_offset", "Hkv"};
+    for (int n = 0; n < 11; n++) { /* Hkv INT64_MIN would not divide H, which is another fault */
         call c = call_on(w);
-        int64_t *size[] = {&c.B, &c.Hkv, &c.Tq, &c.Tk, &c.D, &c.q_offset};
+        int64_t *size[] = {&c.B, &c.Tq, &c.Tk, &c.D, &c.q_offset, &c.Hkv};
         char why[64] = "";
-        *size[n / 2] = values[n % 2];
+        *size[n / 2] = n % 2 ? INT64_MIN : -1;
         strcat(strcat(why, name[n / 2]), n % 2 ? " INT64_MIN" : " -1");
         is_refused(w, why, TL_EINVAL, c);
     }
