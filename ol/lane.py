@@ -62,6 +62,12 @@ class Lane:
             return self
         return replace(self, runner=replace(self.runner, leaks=True, symbols=symbols))
 
+    def warm(self) -> "Lane":
+        """The same with all units opened in the supervisor: for the course's own code only."""
+        if isinstance(self.runner, PyRunner):
+            return self
+        return replace(self, runner=replace(self.runner, warm=True))
+
     def key(self, test: TestEntry, seed: int) -> str:
         return " ".join([self.runner.key, test.id, str(seed), *(b.key for b in self.before)])
 
@@ -88,6 +94,12 @@ def unit_lane(
     if python:
         return _python_lane(builder, module, before, None)
     return _c_lane(builder, module, before, Role.UNIT, sanitizer)
+
+
+def plain_lane(builder: Builder, module: Module, dependencies: Mapping[str, Sources]) -> Lane:
+    """The way to run C tests on a unit without sanitizers, for what is watched and not judged."""
+    before = _sources(builder.course.linked(module), dependencies, python=False)
+    return _c_lane(builder, module, before, Role.UNIT, Sanitizer.NONE)
 
 
 def oracle_lane(

@@ -47,6 +47,10 @@ class Runner:
     fixtures: Path | None = None
     leaks: bool = False
     symbols: bool = False
+    warm: bool = False
+    """Opens units in the supervisor itself: for the course's own code and its mutants only."""
+    variables: tuple[tuple[str, str], ...] = ()
+    """More of the environment, for a unit that writes down what it met."""
 
     @cached_property
     def key(self) -> str:
@@ -68,7 +72,8 @@ class Runner:
         with disk_errors(self.cache):
             logs = Path(tempfile.mkdtemp(prefix="run-", dir=self.cache))
         try:
-            argv = [*self._program(), str(self.suite.path), str(logs / "log")]
+            argv = [*self._program(), *(["--warm"] if self.warm else [])]
+            argv += [str(self.suite.path), str(logs / "log")]
             argv += [str(self.fixtures)] if self.fixtures else []
             got, done = exchange(argv, requests, cwd=self.suite.path.parent, env=self._environment(logs))
         finally:
@@ -90,7 +95,7 @@ class Runner:
         }
 
     def _environment(self, logs: Path) -> dict[str, str]:
-        return environment() | {
+        return environment() | dict(self.variables) | {
             f"{tool}_OPTIONS": f"{text}:log_path={_quoted(logs / f'log.{tool.lower()}')}"
             for tool, text in self._options().items()
         }

@@ -45,7 +45,7 @@ def sanitizers_of(test: TestEntry) -> tuple[Sanitizer, ...]:
 
 
 @cache
-def _judges() -> str:
+def judges() -> str:
     """Digest of the sources that turn streams into results."""
     folder = Path(__file__).parent
     names = ("judge.py", "compare.py", "reports.py", "stream.py", "verdict.py", "testbed.py")
@@ -139,7 +139,7 @@ class Testbed:
             trial.unit.key,
             str(trial.mutant),
             str(trial.test.seconds),
-            _judges(),
+            judges(),
         )
         return "result " + hashlib.blake2b(" | ".join(parts).encode(), digest_size=20).hexdigest()
 

@@ -2,8 +2,10 @@
  * for each, and writes what came of it to its output. `ol` starts it; so can a person:
  *
  *     supervisor --list SUITE
- *     supervisor SUITE LOG_PREFIX [FIXTURES] < requests > results
+ *     supervisor [--warm] SUITE LOG_PREFIX [FIXTURES] < requests > results
  *
+ * With --warm the objects are opened in the supervisor, once, and every child starts with them loaded: for
+ * the course's own code and its mutants, never for a student's.
  * A request is one line:  NUMBER WALL_MS RSS_MB SEED MUTANT TEST OBJECT...
  * A negative WALL_MS is the same limit, but not run once a test of this supervisor has timed out.
  * Objects are paths relative to the working directory, without white space. A result is a frame, little
@@ -151,13 +153,21 @@ static const struct ol_suite *open_suite(const char *path) {
     return suite;
 }
 
+static void warm_up(const struct request *q) {
+    for (int k = 0; k < q->n_objects; k++)
+        if (!dlopen(q->object[k], RTLD_NOW | RTLD_GLOBAL)) fault("cannot open a unit", dlerror());
+}
+
 int main(int argc, char **argv) {
     if (argc == 3 && strcmp(argv[1], "--list") == 0) {
         const struct ol_suite *suite = open_suite(argv[2]);
         for (int k = 0; k < suite->count(); k++) puts(suite->name(k));
         return 0;
     }
-    if (argc < 3) fault("usage", "supervisor --list SUITE | supervisor SUITE LOG_PREFIX [FIXTURES]");
+    int warm = argc > 1 && strcmp(argv[1], "--warm") == 0;
+    argc -= warm;
+    argv += warm;
+    if (argc < 3) fault("usage", "supervisor --list SUITE | supervisor [--warm] SUITE LOG_PREFIX [FIXTURES]");
     const struct ol_suite *suite = open_suite(argv[1]);
     send_ubsan_to(argv[2]);
     signal(SIGPIPE, SIG_IGN);
@@ -168,6 +178,7 @@ int main(int argc, char **argv) {
     int late = 0;
     while (getline(&line, &room, stdin) > 0) {
         struct request q = parse(line, suite, argc > 3 ? argv[3] : NULL);
+        if (warm) warm_up(&q);
         struct outcome o = {.ending = NO_SUCH_TEST, .stream.fd = -1, .out.fd = -1, .err.fd = -1};
         if (q.test >= 0 && late && q.unless_late)
             o.ending = NOT_RUN;

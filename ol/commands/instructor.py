@@ -1,7 +1,10 @@
 """Commands of instructors and authors."""
 
+from typing import Any
+
 import click
 
+from ol.commands.generated import generated_options, misused, run_generated
 from ol.commands.options import COMPILER, JOBS, JSON, MODULE, SEED, set_jobs
 from ol.exits import Exit
 
@@ -15,6 +18,7 @@ from ol.exits import Exit
 @JOBS
 @SEED
 @JSON
+@generated_options
 def audit(
     module: str,
     mutants: tuple[str, ...],
@@ -25,6 +29,7 @@ def audit(
     jobs: int | None,
     seed: int,
     as_json: bool,
+    **options: Any,
 ) -> Exit:
     """Prove that the tests kill the planted faults of MODULE.
 
@@ -33,6 +38,7 @@ def audit(
     ol audit L9.4 s03 s14      these two
     ol audit L9.4 s03 --show   what the fault is
     ol audit L9.4 --matrix     every test on every mutant
+    ol audit L9.4 --generated  every small fault that the operators allow
 
     Exit status: 0 all killed as planned, 1 not so, 69 no toolchain, 70 a fault of the course.
     """
@@ -45,14 +51,22 @@ def audit(
 
     settings = load()
     chosen = settings.course.module(module)
+    set_jobs(jobs)
+    store = Store(settings.results)
+    if options["generated"]:
+        if mutants or show:
+            raise click.UsageError("planted mutants and --show do not go with --generated")
+        builder = Builder(settings.course, find(compiler), settings.cache)
+        return run_generated(
+            builder, store, chosen, seed=seed, matrix=matrix, as_json=as_json, options=options
+        )
+    misused(options)
     entries = use_case.chosen(chosen, mutants)
     if show:
         for entry in entries:
             screen.write(use_case.shown(settings.course, chosen, entry))
         return Exit.PASS
-    set_jobs(jobs)
     builder = Builder(settings.course, find(compiler), settings.cache)
-    store = Store(settings.results)
     with screen.progress() as tell:
         report = use_case.audit(builder, store, chosen, entries, seed=seed, matrix=matrix, progress=tell)
     from ol.report import audit as render

@@ -1,0 +1,74 @@
+"""`ol audit MODULE --generated`: its options, and what it prints and writes."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from ol.exits import Exit
+
+if TYPE_CHECKING:
+    from ol.build import Builder
+    from ol.manifest import Module
+    from ol.store import Store
+
+F = TypeVar("F", bound=Callable[..., Any])
+_OPTIONS = (
+    click.option("--generated", is_flag=True, help="Every small fault that the operators allow."),
+    click.option("--since", metavar="REV", default="", help="Generated: only lines changed since REV."),
+    click.option("--operator", "operators", multiple=True, help="Generated: only this operator's."),
+    click.option("--line", "lines", multiple=True, help="Generated: only N, N-M or FILE:N."),
+    click.option("--shard", metavar="K/N", default="", help="Generated: the K-th of N shares."),
+    click.option(
+        "--fail-under", type=click.FloatRange(0, 100), help="Generated: pass from this score, in percent."
+    ),
+    click.option("--to-accept", is_flag=True, help="Generated: the survivors as accepted.toml has them."),
+)
+
+
+def generated_options(command: F) -> F:
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+def misused(options: dict[str, Any]) -> None:
+    """Raises a usage error for options that only generated mutants know."""
+    for name, value in options.items():
+        if name != "generated" and value not in (None, "", (), False):
+            shown = {"operators": "operator", "lines": "line"}.get(name, name).replace("_", "-")
+            raise click.UsageError(f"--{shown} goes with --generated")
+
+
+def run_generated(
+    builder: "Builder",
+    store: "Store",
+    module: "Module",
+    *,
+    seed: int,
+    matrix: bool,
+    as_json: bool,
+    options: dict[str, Any],
+) -> Exit:
+    from ol.generated.audit import audit_generated
+    from ol.generated.scope import Scope
+    from ol.report import generated as render
+    from ol.report import screen
+
+    scope = Scope(**{name: options[name] for name in ("operators", "lines", "since", "shard")})
+    with screen.progress() as tell:
+        report = audit_generated(
+            builder,
+            store,
+            module,
+            scope=scope,
+            seed=seed,
+            matrix=matrix,
+            fail_under=options["fail_under"],
+            progress=tell,
+        )
+    if as_json:
+        screen.write(render.document(report).decode())
+    else:
+        screen.write(render.keys(report) if options["to_accept"] else render.text(report))
+    return Exit.PASS if report.holds else Exit.FAIL

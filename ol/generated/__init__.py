@@ -1,0 +1,1 @@
+"""Generated mutants: every small fault that the operators allow, and what the tests notice of it."""

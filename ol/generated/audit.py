@@ -1,0 +1,179 @@
+"""`ol audit MODULE --generated`: every small fault against the module's tests, and why some survive."""
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from ol.build import Builder, CompileError
+from ol.errors import ToolError
+from ol.exits import Exit
+from ol.generated.accepted import read_accepted
+from ol.generated.engine import Engine, Progress, context
+from ol.generated.equivalent import codes
+from ol.generated.memory import Memory
+from ol.generated.model import GeneratedReport, Known, Ledger, Mutant, Timing
+from ol.generated.scope import Scope, chosen
+from ol.generated.units import Units, find_units
+from ol.generated.verdicts import Found, report_of
+from ol.manifest import Module, TestEntry
+from ol.store import Store
+from ol.testbed import Testbed, prepare
+from ol.toolchain import Sanitizer
+
+CHEAP = 3
+"""Tests that a mutant meets before its code is compared with the original's."""
+
+
+@dataclass(kw_only=True)
+class _Clock:
+    """Seconds of each part."""
+
+    spent: dict[str, float] = field(default_factory=dict)
+    last: float = field(default_factory=time.monotonic)
+
+    def lap(self, part: str) -> None:
+        now = time.monotonic()
+        self.spent[part] = self.spent.get(part, 0.0) + now - self.last
+        self.last = now
+
+
+def audit_generated(
+    builder: Builder,
+    store: Store,
+    module: Module,
+    *,
+    scope: Scope,
+    seed: int = 0,
+    matrix: bool = False,
+    fail_under: float | None = None,
+    progress: Progress,
+) -> GeneratedReport:
+    """Raises ToolError when there is nothing to mutate, or the reference does not pass, twice."""
+    clock = _Clock()
+    accepted = read_accepted(builder.course, module)
+    progress(f"{module.id}: finding the mutants", 0, 1)
+    units = _in_scope(find_units(builder, module), scope)
+    units = units.viable()
+    clock.lap("generating")
+    bed, dependencies = _bed(builder, store, module, seed, progress)
+    memory = Memory(store=store, context=context(bed), module=module.id, texts=units.texts)
+    engine = Engine(units=units, bed=bed, dependencies=dependencies, memory=memory, progress=progress)
+    ledger = {m: memory.recall(m) for m in units.mutants if m.number not in units.left_out}
+    never = memory.never_called()
+    unsettled = sum(not _is_settled(known, matrix=matrix) for known in ledger.values())
+    if unsettled or never is None:
+        never = _prepared(engine, clock)
+        memory.keep_never_called(never)
+        _run(engine, ledger, matrix=matrix)
+    clock.lap("running")
+    _explain(engine, ledger, clock)
+    found = Found(units=units, ledger=ledger, accepted=accepted, never_called=never, whole=scope.is_whole)
+    timing = Timing(**clock.spent, measured=unsettled, runs=engine.runs)
+    made = report_of(found, module, builder.toolchain.version, seed=seed, matrix=matrix, timing=timing)
+    return replace(made, fail_under=fail_under)
+
+
+def _in_scope(units: Units, scope: Scope) -> Units:
+    wanted = chosen(scope, units.mutants, units.builder.course.root)
+    if not wanted:
+        raise ToolError(
+            f"none of the {len(units.mutants)} mutants of {units.module.id} is in the scope asked for",
+            next_step="widen --since, --line, --operator or --shard",
+            code=Exit.USAGE,
+        )
+    return replace(units, outside=frozenset(m.number for m in units.mutants) - wanted)
+
+
+def _bed(
+    builder: Builder, store: Store, module: Module, seed: int, progress: Progress
+) -> tuple[Testbed, Mapping[str, Mapping[str, bytes]]]:
+    progress(f"{module.id}: building the tests", 0, 1)
+    dependencies = {m.id: builder.reference_sources(m) for m in builder.course.closure(module.depends)}
+    try:
+        return prepare(builder, store, module, dependencies, module.tests, seed=seed), dependencies
+    except CompileError as error:
+        raise ToolError(
+            f"the reference of something that {module.id} depends on does not compile",
+            where=error.diagnostics.strip()[:2000],
+            next_step="correct it, then run the audit again",
+        ) from None
+
+
+def _prepared(engine: Engine, clock: _Clock) -> tuple[str, ...]:
+    engine.mass(Sanitizer.ASAN)
+    clock.lap("building")
+    never = engine.prove_the_switch()
+    clock.lap("building")
+    return never
+
+
+def _is_settled(known: Known, *, matrix: bool) -> bool:
+    return known.settled == "matrix" or (not matrix and known.settled != "")
+
+
+def _run(engine: Engine, ledger: Ledger, *, matrix: bool) -> None:
+    """Cheap tests first; what lives is compared with the original's code; the rest of the tests, then
+    the other builds, on what is left."""
+    open_ones = {m: k for m, k in ledger.items() if not _is_settled(k, matrix=matrix)}
+    engine.run(Sanitizer.ASAN, open_ones, lambda m: engine.by_promise(m)[:CHEAP])
+    compare(engine, alive(open_ones))
+    rest = open_ones if matrix else distinct(alive(open_ones))
+    engine.run(Sanitizer.ASAN, rest, engine.by_promise, every=matrix)
+    _other_builds(engine, distinct(alive(open_ones)))
+    for known in open_ones.values():
+        known.settled = "matrix" if matrix else "stopped"
+    engine.memory.keep(open_ones)
+
+
+def _other_builds(engine: Engine, left: Ledger) -> None:
+    """Survivors again with leak detection, under TSan where a test has threads, and from Python."""
+
+    def telling(mutant: Mutant) -> Sequence[TestEntry]:
+        tests = engine.by_promise(mutant)
+        return [t for t in tests if t.threads or engine.reach.promise(t, mutant.number)]
+
+    if left:
+        engine.run(Sanitizer.ASAN, left, telling, leaks=True, label="survivors with leak detection")
+    for sanitizer, label in ((Sanitizer.TSAN, "under TSan"), (Sanitizer.NONE, "from Python")):
+        left = alive(left)
+        if left and engine.tests(sanitizer):
+            engine.run(sanitizer, left, engine.by_promise, label=f"survivors {label}")
+
+
+def alive(ledger: Ledger) -> Ledger:
+    return {m: known for m, known in ledger.items() if not known.kills}
+
+
+def distinct(ledger: Ledger) -> Ledger:
+    """One of each code, and nothing of the original's."""
+    seen: set[tuple[str, str, str]] = set()
+    found: Ledger = {}
+    for mutant, known in ledger.items():
+        code = (mutant.file, mutant.edit.function, known.code)
+        if known.code != "=" and (known.code in ("", "?") or code not in seen):
+            found[mutant] = known
+        seen.add(code)
+    return found
+
+
+def compare(engine: Engine, ledger: Ledger) -> None:
+    """Notes the digest of the code of each mutant that has none."""
+    missing = [m for m, known in ledger.items() if not known.code]
+    if missing:
+        engine.progress(f"{engine.bed.module.id}: comparing code", 0, len(missing))
+    for number, code in codes(engine.units, missing).items() if missing else ():
+        mutant = next(m for m in missing if m.number == number)
+        ledger[mutant].code = code
+    engine.memory.keep({m: ledger[m] for m in missing})
+
+
+def _explain(engine: Engine, ledger: Ledger, clock: _Clock) -> None:
+    """Says of each survivor how far the tests came."""
+    missing = [m for m, known in alive(ledger).items() if known.why is None]
+    for mutant in missing:
+        known, number = ledger[mutant], mutant.number
+        known.why = engine.reach.why(number)
+        known.reached_in = engine.reach.reaching(number)
+        known.differed_in = engine.reach.differing(number)
+    engine.memory.keep({m: ledger[m] for m in missing})
+    clock.lap("explaining")

@@ -1,0 +1,183 @@
+"""From a module's mutants to what the tests notice of them: baseline, forced failure, mass run."""
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+from ol.errors import ToolError
+from ol.generated.mass import Baseline, Job, Mass, play, rounds
+from ol.generated.memory import Memory
+from ol.generated.model import Ledger, Mutant
+from ol.generated.reach import Reach, probe
+from ol.generated.units import Units
+from ol.lane import Sources
+from ol.manifest import TestEntry
+from ol.stream import Ending, Record
+from ol.testbed import Testbed, judges, sanitizers_of
+from ol.toolchain import Sanitizer
+from ol.verdict import Outcome, TestResult
+
+Progress = Callable[[str, int, int], None]
+ITSELF = 0
+"""The selector's value for the unit as it is."""
+
+
+@dataclass(kw_only=True)
+class Engine:
+    """Objects are built when something is to be run: a run that only remembers builds nothing."""
+
+    units: Units
+    bed: Testbed
+    dependencies: Mapping[str, Sources]
+    memory: Memory
+    progress: Progress
+    runs: int = 0
+    _masses: dict[tuple[Sanitizer, bool], Mass] = field(default_factory=dict)
+
+    def tests(self, sanitizer: Sanitizer) -> list[TestEntry]:
+        return [t for t in self.bed.module.tests if sanitizer in sanitizers_of(t)]
+
+    @cached_property
+    def reach(self) -> Reach:
+        self.progress(f"{self.bed.module.id}: watching what the tests reach", 0, 1)
+        return probe(self.units, self.dependencies, seed=self.bed.seed)
+
+    @cached_property
+    def wanted(self) -> Mapping[str, tuple[Record, ...]]:
+        return self.bed.wanted(self.bed.module.tests)
+
+    def mass(self, sanitizer: Sanitizer, *, leaks: bool = False) -> Mass:
+        """A lane with a baseline that holds, twice. Raises ToolError where it does not."""
+        if (sanitizer, leaks) not in self._masses:
+            self.progress(f"{self.bed.module.id}: building the mutants ({sanitizer})", 0, 1)
+            lane = self.bed.units[sanitizer]
+            made = Mass(
+                name="" if sanitizer is Sanitizer.ASAN and not leaks else "leaks" if leaks else sanitizer,
+                lane=(lane.careful() if leaks else lane).warm(),
+                unit=self.units.build(sanitizer),
+                sanitizer=sanitizer,
+                seed=self.bed.seed,
+                wanted=self.wanted,
+                statuses=self.bed.builder.course.entry.statuses,
+            )
+            _measure(made, self.tests(sanitizer), self.bed.module.id)
+            self._masses[sanitizer, leaks] = made
+        return self._masses[sanitizer, leaks]
+
+    def prove_the_switch(self) -> tuple[str, ...]:
+        """Every function's body as a trap, in the first test that reaches it: it must fail. Returns the
+        functions that no test calls."""
+        mass, tests = self.mass(Sanitizer.ASAN), self.tests(Sanitizer.ASAN)
+        jobs, never = [], []
+        for forced in self.units.forced:
+            reached = [t for t in tests if t.id in self.reach.reaching(forced.number)]
+            if reached:
+                jobs.append(Job(mutant=forced, test=reached[0]))
+            elif self.reach.tables:
+                never.append(forced.edit.function)
+        survived: list[Job] = []
+        play(mass, jobs, lambda pairs: survived.extend(job for job, kill in pairs if not kill))
+        if survived or (not jobs and self.reach.tables):
+            names = ", ".join(j.mutant.edit.function for j in survived) or "every function"
+            raise ToolError(
+                f"a forced failure is not noticed in {names}: the switch does not reach the unit",
+                where=", ".join(self.units.texts),
+                next_step="does a test define a function of the same name?",
+            )
+        return tuple(never)
+
+    def run(
+        self,
+        sanitizer: Sanitizer,
+        ledger: Ledger,
+        order: Callable[[Mutant], Sequence[TestEntry]],
+        *,
+        every: bool = False,
+        leaks: bool = False,
+        label: str = "running the mutants",
+    ) -> None:
+        """Lets the tests of one lane loose on the mutants of `ledger`."""
+        mine = {t.id for t in self.tests(sanitizer)}
+        mass = self.mass(sanitizer, leaks=leaks)
+        before = mass.runs
+
+        def keep(changed: Ledger) -> None:
+            self.memory.keep(changed)
+            kills = [(m.key, k.test) for m, known in changed.items() for k in known.kills]
+            if kills:
+                self.hints |= dict(kills)
+
+        def chosen(mutant: Mutant) -> list[TestEntry]:
+            return [t for t in order(mutant) if t.id in mine]
+
+        for settled in rounds(mass, ledger, chosen, every=every, keep=keep):
+            self.progress(f"{self.bed.module.id}: {label}", settled, len(ledger))
+        self.runs += mass.runs - before
+        self.memory.hint(self.hints.items())
+
+    @cached_property
+    def hints(self) -> dict[str, str]:
+        return self.memory.hints()
+
+    def by_promise(self, mutant: Mutant) -> list[TestEntry]:
+        """Tests that reach it: what killed it once, then those where its value differs, then fast ones."""
+        named = {m.test for m in self.bed.module.mutants}
+        times = self.mass(Sanitizer.ASAN).baseline
+        hinted = self.hints.get(mutant.key)
+
+        def rank(test: TestEntry) -> tuple[bool, int, bool, float]:
+            known = times.get(test.id)
+            cost = known.seconds if known else 1.0
+            promise = self.reach.promise(test, mutant.number)
+            return test.id != hinted, -promise, cost > 0.02 and test.id not in named, cost
+
+        tests = [t for t in self.bed.module.tests if self.reach.may_notice(t, mutant)]
+        return sorted(tests, key=rank)
+
+
+def _measure(mass: Mass, tests: Sequence[TestEntry], module: str) -> None:
+    """The unit itself, twice, in another order the second time."""
+    first = [(ITSELF, t) for t in tests]
+    runs = [
+        {t.id: frame for (_, t), frame in zip(order, mass.frames(order), strict=True)}
+        for order in (first, first[::-1])
+    ]
+    for test in tests:
+        pair = [run[test.id] for run in runs]
+        results = [mass.judged(test, f) for f in pair]
+        fine = [r is not None and r.outcome is Outcome.PASSED for r in results]
+        if not all(fine):
+            raise ToolError(
+                f"{test.id} is flaky: it passes on the reference once and fails the next time"
+                if any(fine)
+                else f"the reference of {module} fails {test.id}, so no mutant was run",
+                where="; ".join(_first_failure(r) for r in results if r and r.failures)[:1500],
+                next_step="correct the test or the reference, then run the audit again",
+            )
+    for test in tests:
+        pair = [run[test.id] for run in runs]
+        mass.baseline[test.id] = Baseline(
+            stream=pair[0].stream, seconds=max(f.wall for f in pair if f.ending is Ending.EXITED)
+        )
+
+
+def _first_failure(result: TestResult) -> str:
+    first = result.failures[0]
+    return f"{first.way}: {first.check}: expected {first.expected}, got {first.got}"
+
+
+def context(bed: Testbed) -> str:
+    """The digest of all that decides what becomes of a mutant, beside the mutant."""
+    digest = hashlib.blake2b(digest_size=16)
+    for test in bed.module.tests:
+        for s in sanitizers_of(test):
+            parts = (bed.units[s].key(test, bed.seed), bed.oracles[test.language].key(test, bed.seed))
+            digest.update(" ".join((*parts, str(test.seconds))).encode())
+    builder = bed.builder
+    digest.update(builder.key({}, Sanitizer.ASAN.flags).encode())
+    digest.update(judges().encode())
+    for name in ("mass.py", "reach.py"):
+        digest.update((Path(__file__).parent / name).read_bytes())
+    return digest.hexdigest()
