@@ -49,6 +49,44 @@ OL_TEST(negative_zero_values_give_zero) {
     outputs_have_the_bits(&w);
 }
 
+/* ---- Scores and weights of every size --------------------------------------------------------------- */
+
+/* All scores have one sign: the products of |q| and |k|, times the scale. */
+static void scores_times(float scale) {
+    world w = new_world((shape){.B = 1, .H = 2, .Hkv = 1, .Tq = 6, .Tk = 20, .D = 4, .scale = scale, .Br = 4, .Bc = 8});
+    for (int64_t n = 0; n < out_size(&w); n++) w.q[n] = fabsf(w.q[n]);
+    for (int64_t n = 0; n < kv_size(&w); n++) w.k[n] = fabsf(w.k[n]);
+    note_world("scores of one sign", &w);
+    clear_outputs(&w);
+    gives_status(TL_OK, call_on(&w));
+    outputs_have_the_bits(&w);
+}
+
+OL_TEST(scores_of_any_size) {
+    static const float scales[] = {0.0f, 1e-30f, 0.3f, 25.0f, 1e33f, -0.3f, -25.0f, -1e33f};
+    for (int n = 0; n < 8; n++) scores_times(scales[n]);
+}
+
+/* Three keys: one that has nearly all of the weight and no value, and two whose values outweigh their weights. */
+static void light_keys(int heaviest) {
+    static const float scores[] = {0.0f, -30.0f, -80.0f}, sizes[] = {0.0f, 1e12f, 1e34f};
+    world w = new_world((shape){.B = 1, .H = 1, .Hkv = 1, .Tq = 1, .Tk = 3, .D = 2, .scale = 1.0f, .Bc = 1});
+    w.q[0] = 1.0f, w.q[1] = 0.0f;
+    for (int j = 0; j < 3; j++) {
+        const int n = (j + heaviest) % 3;
+        w.k[2 * j] = scores[n];
+        for (int d = 0; d < 2; d++) w.v[2 * j + d] *= sizes[n];
+    }
+    ol_note("three keys with scores of 0, -30 and -80, turned by %d places", heaviest);
+    clear_outputs(&w);
+    gives_status(TL_OK, call_on(&w));
+    outputs_have_the_bits(&w);
+}
+
+OL_TEST(tiny_weights_count) {
+    for (int heaviest = 0; heaviest < 3; heaviest++) light_keys(heaviest);
+}
+
 /* ---- Divisions of the work -------------------------------------------------------------------------- */
 
 /* Beside the world's own outputs, those of a call on the same world made in another way. */
