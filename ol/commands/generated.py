@@ -1,18 +1,22 @@
 """`ol audit MODULE --generated`: its options, and what it prints and writes."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from ol.errors import ToolError
 from ol.exits import Exit
 
 if TYPE_CHECKING:
     from ol.build import Builder
+    from ol.generated.model import GeneratedReport
     from ol.manifest import Module
     from ol.store import Store
 
 F = TypeVar("F", bound=Callable[..., Any])
+_FILE = click.Path(dir_okay=False, writable=True, path_type=Path)
 _OPTIONS = (
     click.option("--generated", is_flag=True, help="Every small fault that the operators allow."),
     click.option("--since", metavar="REV", default="", help="Generated: only lines changed since REV."),
@@ -22,6 +26,9 @@ _OPTIONS = (
     click.option(
         "--fail-under", type=click.FloatRange(0, 100), help="Generated: pass from this score, in percent."
     ),
+    click.option("--html", type=_FILE, help="Generated: a page for a browser, in one file."),
+    click.option("--report", type=_FILE, help="Generated: JSON of mutation-testing-report-schema."),
+    click.option("--sarif", type=_FILE, help="Generated: the survivors for code review."),
     click.option("--to-accept", is_flag=True, help="Generated: the survivors as accepted.toml has them."),
 )
 
@@ -67,8 +74,30 @@ def run_generated(
             fail_under=options["fail_under"],
             progress=tell,
         )
+    _write(report, options)
     if as_json:
         screen.write(render.document(report).decode())
     else:
         screen.write(render.keys(report) if options["to_accept"] else render.text(report))
     return Exit.PASS if report.holds else Exit.FAIL
+
+
+def _write(report: "GeneratedReport", options: dict[str, Any]) -> None:
+    """The files that were asked for."""
+    from ol.report.mutation_schema import mutation_testing_report, sarif
+    from ol.report.page import page
+
+    for name, render in (("html", page), ("report", mutation_testing_report), ("sarif", sarif)):
+        path: Path | None = options[name]
+        if path is None:
+            continue
+        made = render(report)
+        try:
+            path.write_bytes(made if isinstance(made, bytes) else made.encode("utf-8"))
+        except OSError as error:
+            raise ToolError(
+                f"cannot write the report: {error.strerror}",
+                where=str(path),
+                next_step="name a file in a folder that you may write to",
+                code=Exit.USAGE,
+            ) from None

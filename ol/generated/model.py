@@ -142,6 +142,8 @@ class GeneratedReport:
     sources: dict[str, str]
     mutants: tuple[MutantResult, ...]
     tests: tuple[TestCost, ...]
+    planted: tuple[tuple[str, str], ...] = ()
+    """Of each planted mutant its id and the test that its entry names."""
     skipped: tuple[Skipped, ...] = ()
     never_called: tuple[str, ...] = ()
     """Functions that no test calls."""

@@ -43,6 +43,7 @@ def report_of(
         sources=found.units.texts,
         mutants=results,
         tests=_costs(module, results),
+        planted=tuple((m.id, m.test) for m in module.mutants),
         skipped=found.units.skipped,
         never_called=found.never_called,
         stale=stale(found.accepted, (m.key for m in found.units.mutants), killed),

@@ -1,0 +1,41 @@
+"""The kill matrix as a picture: a row for each test, a column for each mutant, planted ones first."""
+
+from collections.abc import Iterator
+from html import escape
+
+from ol.generated.model import GeneratedReport, State
+
+_CELL = 3
+_ROW = 14
+_LABELS = 330
+_GAP = 12
+
+
+def matrix(report: GeneratedReport) -> Iterator[str]:
+    """An SVG with a text that says the same; the table of tests holds the numbers."""
+    shown = [m for m in report.mutants if m.state in (State.KILLED, State.SURVIVED, State.ACCEPTED)]
+    rows = {t.id: k for k, t in enumerate(report.tests)}
+    planted = len(report.planted)
+    left = _LABELS + planted * _CELL + (_GAP if planted else 0)
+    width, height = left + len(shown) * _CELL + _GAP, (len(rows) + 1) * _ROW + 8
+    what = f"{len(rows)} tests against {planted} planted and {len(shown)} generated mutants"
+    yield f"<h2>Kill matrix</h2><p>{what}: planted ones by the test that their entry names.</p>"
+    yield f'<div class="matrix" tabindex="0" role="group" aria-label="{what}">'
+    yield f'<svg role="img" aria-label="{what}" width="{width}" height="{height}">'
+    for test, row in rows.items():
+        yield f'<text x="4" y="{row * _ROW + 11}">{escape(test[:52])}</text>'
+    for column, (name, test) in enumerate(report.planted):
+        yield _cell("p", _LABELS + column * _CELL, rows[test], f"{name}: {test}")
+    for column, result in enumerate(shown):
+        x = left + column * _CELL
+        for kill in result.kills:
+            yield _cell("k", x, rows[kill.test], f"{result.mutant.id}: {kill.test}")
+        if not result.kills:
+            kind = "s" if result.state is State.SURVIVED else "p"
+            yield _cell(kind, x, len(rows), f"{result.mutant.id}: {result.state}")
+    yield f'<text x="4" y="{len(rows) * _ROW + 11}">no test</text></svg></div>'
+
+
+def _cell(kind: str, x: int, row: int, title: str) -> str:
+    place = f'x="{x}" y="{row * _ROW + 1}" width="{_CELL}" height="{_ROW - 2}"'
+    return f'<rect class="{kind}" {place}><title>{escape(title)}</title></rect>'
