@@ -30,7 +30,6 @@ OL_TEST(busy_pool_is_passed_on) {
     OL_STATUS(TL_OK, tl_pool_create(2, &tp));
     open_pool(&w);
     note_world("inside a range of the same pool", &w);
-    ol_fill_sentinel_f32(w.out, out_size(&w));
     OL_UNIT {
         inner_call inner = {.c = call_on(&w)};
         inner.c.tp = tp;

@@ -109,6 +109,7 @@ world new_world_at(shape s, uint64_t seed) {
     draw_tables(&w);
     junk_all(&w);
     draw_inputs(&w, ol_rng_at(seed));
+    ol_fill_sentinel_f32(w.out, out_size(&w));
     return w;
 }
 

@@ -30,7 +30,7 @@ typedef struct {
     uint32_t *tables; /* [B][max_blocks]; what a sequence does not need names a block of junk */
     int32_t *lens;    /* [B] */
     uint16_t *cells;  /* [n_blocks][layers][K, V][Hkv][block][D] */
-    float *out;       /* [B][H][D] */
+    float *out;       /* [B][H][D], filled with the kit's sentinel */
     tl_kv_pool *kv;   /* NULL in the oracle role */
 } world;
 
