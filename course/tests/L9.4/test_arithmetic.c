@@ -76,8 +76,8 @@ OL_TEST(widths_that_are_no_multiple_of_four) {
 }
 
 OL_TEST(groups_of_every_size) {
-    static const int64_t heads[][2] = {{1, 1}, {5, 5}, {5, 1}, {6, 3}, {12, 3}, {8, 2}};
-    for (int k = 0; k < 6; k++) {
+    static const int64_t heads[][2] = {{1, 1}, {5, 5}, {5, 1}, {6, 3}, {12, 3}, {8, 2}, {300, 3}};
+    for (int k = 0; k < 7; k++) {
         world w = new_world((shape){.B = 2, .H = heads[k][0], .Hkv = heads[k][1], .D = 6, .block = 4, .layers = 3,
                                     .layer = k % 3, .scale = 0.8f, .lens = {9, 14}});
         world_gives_bits(&w, "heads", flash);
