@@ -1,6 +1,5 @@
 """Errors that are not a graded result. One boundary, in ol.cli, renders them."""
 
-import difflib
 from collections.abc import Iterable
 
 from ol.exits import Exit
@@ -19,6 +18,8 @@ class ToolError(Exception):
 
 def unknown(kind: str, name: str, known: Iterable[str], *, next_step: str) -> ToolError:
     """The error for a name that is not among `known`, with near matches."""
+    import difflib  # it costs a fifteenth of the start of `ol`
+
     names = list(known)
     near = difflib.get_close_matches(name.lower(), [n.lower() for n in names], n=3, cutoff=0.5)
     meant = [n for n in names if n.lower() in near]
