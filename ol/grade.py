@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from ol.build import Builder, CompileError
+from ol.gate import refused_objects, refused_sources
 from ol.lane import Sources
 from ol.manifest import Module, TestEntry, Way
 from ol.store import Store
@@ -55,12 +56,17 @@ def _outcome(
     tests: Sequence[TestEntry],
     seed: int,
 ) -> tuple[list[Refused], list[TestResult]]:
+    course = builder.course
+    if refused := refused_sources(course, store, submission):
+        return refused, []
     bed = prepare(builder, store, module, dependencies, tests, seed=seed).careful()
     bed = replace(bed, patient=False)
     try:
         unit = bed.build(submission, tests)
     except CompileError as error:
-        return [diagnosed(builder.course, module, submission, error.diagnostics)], []
+        return [diagnosed(course, module, submission, error.diagnostics)], []
+    if refused := refused_objects(course, store, module, submission, unit):
+        return refused, []
     return [], [_explained(bed, unit, r) for r in bed.run(unit, tests)]
 
 

@@ -83,7 +83,6 @@ SYSTEM_HEADERS = _words("pthread.h unistd.h sched.h semaphore.h strings.h endian
 INTRINSIC_HEADERS = re.compile(
     r"(?:[a-z]mm|imm|x86|x86gpr|avx\w*|fma|f16c|bmi2?)intrin\.h|arm_(neon|fp16|sve|acle)\.h"
 )
-CONTRACT_HEADERS = re.compile(r"tinyllm\.h|tinyllm/[a-z0-9_]+\.h")
 
 PRAGMA = re.compile(
     r"STDC (FENV_ACCESS|CX_LIMITED_RANGE) (ON|OFF|DEFAULT)|STDC FP_CONTRACT (OFF|DEFAULT)"

@@ -6,7 +6,7 @@ import unicodedata
 from ol.lexer import Source
 from ol.refusal import Refusal, Rule
 
-MOST_BYTES = 1 << 20
+MOST_BYTES = 256 << 10
 LONGEST_LINE = 100_000
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 _HIDDEN = re.compile(rb"\xe2(?:\x80[\xaa-\xae]|\x81[\xa6-\xa9])")

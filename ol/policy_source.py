@@ -5,7 +5,7 @@ its first characters on, so a pasted one needs a reserved piece or a lone unders
 body with balanced brackets cannot reach out of the parentheses that its macro is used in.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from itertools import groupby
 
 from ol import policy_names as names
@@ -23,12 +23,15 @@ _RAW_STRINGS = ("R", "LR", "uR", "UR", "u8R")
 _MOST = 20
 
 
-def check_source(text: bytes, name: str = "") -> tuple[Refusal, ...]:
-    """The refusals of one source in the order of their lines; each finding once, at most 20."""
+def check_source(text: bytes, name: str = "", *, headers: Collection[str] = ()) -> tuple[Refusal, ...]:
+    """The refusals of one source in the order of their lines; each finding once, at most 20.
+
+    `headers` are the contracts' headers, as an #include names them.
+    """
     unreadable = check_raw(text, name)
     if unreadable:
         return unreadable
-    scan = _Scan(text, name)
+    scan = _Scan(text, name, headers)
     scan.run()
     return tuple(sorted(scan.found.values(), key=lambda r: (r.line, r.column)))[:_MOST]
 
@@ -69,9 +72,9 @@ def _reachable(all_lines: Iterable[list[Token]]) -> Iterator[list[Token]]:
 
 
 class _Scan:
-    def __init__(self, text: bytes, name: str):
+    def __init__(self, text: bytes, name: str, headers: Collection[str]):
         self.found: dict[tuple[Rule, str], Refusal] = {}
-        self._source, self._name = Source(text), name
+        self._source, self._name, self._headers = Source(text), name, headers
         self._lines = list(_reachable(lines(text)))
         self._macros = {line[2].text for line in self._lines if _word(line) == "define" and len(line) > 2}
         self._lone_underscore = any(t.text == "_" for line in self._lines for t in line)
@@ -113,14 +116,14 @@ class _Scan:
 
     def _include(self, line: list[Token]) -> None:
         if len(line) < 3 or line[2].kind is not Kind.HEADER:
-            self.refuse(Rule.INCLUDE, line[1], "#include of a macro", words.COMPUTED_INCLUDE)
+            self.refuse(Rule.INCLUDE, line[1], "#include of a macro", words.computed_include(self._headers))
             return
         header = line[2].text[1:-1]
         stem, _, suffix = header.rpartition(".")
         known = (stem in names.STANDARD_HEADERS and suffix == "h") or header in names.SYSTEM_HEADERS
-        patterns = (names.INTRINSIC_HEADERS, names.CONTRACT_HEADERS)
-        if not known and not any(p.fullmatch(header) for p in patterns):
-            self.refuse(Rule.INCLUDE, line[2], f"#include {line[2].text[:80]}", words.include(header))
+        if not known and header not in self._headers and not names.INTRINSIC_HEADERS.fullmatch(header):
+            advice = words.include(header, self._headers)
+            self.refuse(Rule.INCLUDE, line[2], f"#include {line[2].text[:80]}", advice)
 
     def _pragma(self, place: Token, tokens: list[Token]) -> None:
         said = " ".join(t.text for t in tokens)

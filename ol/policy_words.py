@@ -1,5 +1,7 @@
 """What a student who meant no harm reads under a refusal of the source: what to write instead."""
 
+from collections.abc import Collection
+
 ASSEMBLY = "write it in C: the intrinsics of <immintrin.h> give the same instructions"
 RAW_STRING = "write an ordinary string: C has no raw strings"
 SANITIZER = (
@@ -12,7 +14,6 @@ LOOKALIKE = "type the name again with plain letters"
 UNBALANCED = "give each macro whole pairs of brackets; a static inline function often reads better"
 PASTE = "give the name _ another spelling, or write the pasted names out"
 BRACKETS = "leave the attribute out, or write __attribute__((unused)) and its like: C11 has no [[ ]]"
-COMPUTED_INCLUDE = 'write the header\'s name itself: #include "tinyllm/abi.h"'
 COMPUTED_PRAGMA = 'write the text itself: _Pragma("GCC unroll 4"), or #pragma GCC unroll 4'
 ATTRIBUTE_SHAPE = "write the attribute out in one piece: __attribute__((aligned(64)))"
 ATTRIBUTE_MACRO = "write the attribute itself, and give the macro another name, such as UNUSED"
@@ -64,7 +65,11 @@ def attribute(name: str) -> str:
     )
 
 
-def include(header: str) -> str:
+def computed_include(headers: Collection[str]) -> str:
+    return f'write the header\'s name itself: #include "{min(headers, default="math.h")}"'
+
+
+def include(header: str, headers: Collection[str]) -> str:
     if header in ("signal.h", "setjmp.h"):
         return "leave it out: a unit reports faults by returning a status"
     if header in ("cpuid.h", "sys/auxv.h"):
@@ -72,12 +77,11 @@ def include(header: str) -> str:
     if header in ("sys/sysinfo.h", "sys/sysctl.h"):
         return "ask with sysconf(_SC_NPROCESSORS_ONLN) from <unistd.h>"
     if header in ("malloc.h", "alloca.h", "sys/mman.h"):
-        return "take memory as c/ABI.md says, through tinyllm/abi.h or tinyllm/arena.h"
+        return "take memory as c/ABI.md says, through the contract's headers"
     if header.endswith(".c"):
         return "copy what you need as static functions: a unit is compiled by itself"
-    return (
-        "include the contract's headers (tinyllm/…), those of C11 and the intrinsics; others are not needed"
-    )
+    such = f" (such as {min(headers)})" if headers else ""
+    return f"include the contract's headers{such}, those of C11 and the intrinsics; others are not needed"
 
 
 def pragma(said: str) -> str:

@@ -1,0 +1,92 @@
+"""The policies in front of every run: what a C unit's sources may say, and what its objects may need.
+
+What was decided is remembered by the bytes and by the policies' own text, so that an unchanged unit costs
+nothing. Python units have no such gate: only the sandbox, the limits and the judge stand before them.
+"""
+
+import hashlib
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+
+import msgspec
+
+from ol.course import Course
+from ol.lane import Sources
+from ol.manifest import Module
+from ol.policy import Refusal, check_object, check_source, placed
+from ol.store import Store
+from ol.testbed import UnitObjects
+from ol.toolchain import Sanitizer
+from ol.verdict import Refused
+
+
+def refused_sources(course: Course, store: Store, sources: Sources) -> list[Refused]:
+    """What the policy on sources refuses of a unit."""
+    found: list[Refused] = []
+    headers = contract_headers(course)
+    for name, text in sources.items():
+        if name.endswith(".py"):
+            continue
+        key = _key("source", [name.encode(), text, *(h.encode() for h in headers)])
+        known = _remembered(store, key)
+        if known is None:
+            known = _remember(store, key, check_source(text, name, headers=headers))
+        found += known
+    return found
+
+
+def refused_objects(
+    course: Course, store: Store, module: Module, sources: Sources, unit: UnitObjects
+) -> list[Refused]:
+    """What the policy on objects refuses of a unit, in the first build that has something to refuse."""
+    linked = frozenset(name for m in course.linked(module) for name in m.defines)
+    for kind, built in unit.items():
+        if kind is Sanitizer.NONE:
+            continue
+        key = _key(
+            "object", [built.key.encode(), msgspec.json.encode(module), " ".join(sorted(linked)).encode()]
+        )
+        found = _remembered(store, key)
+        if found is None:
+            refusals = check_object(built.path.read_bytes(), module, linked)
+            found = _remember(store, key, placed(refusals, sources))
+        if found:
+            return found
+    return []
+
+
+def contract_headers(course: Course) -> tuple[str, ...]:
+    """The headers of the course's contracts, as an #include names them."""
+    return tuple(sorted(p.relative_to(course.include).as_posix() for p in course.include.rglob("*.h")))
+
+
+def _remembered(store: Store, key: str) -> list[Refused] | None:
+    blob = store.get(key)
+    return None if blob is None else msgspec.json.decode(blob, type=list[Refused])
+
+
+def _remember(store: Store, key: str, refusals: Iterable[Refusal]) -> list[Refused]:
+    found = [_refused(r) for r in refusals]
+    store.put([(key, msgspec.json.encode(found))])
+    return found
+
+
+def _refused(refusal: Refusal) -> Refused:
+    place = f"{refusal.file}:{refusal.line}:{refusal.column}" if refusal.line else ""
+    return Refused(rule=refusal.rule, what=refusal.found, where=place, instead=refusal.instead)
+
+
+def _key(what: str, parts: list[bytes]) -> str:
+    digest = hashlib.blake2b(_policies(), digest_size=20)
+    for part in parts:
+        digest.update(len(part).to_bytes(8, "little") + part)
+    return f"policy on {what} {digest.hexdigest()}"
+
+
+@cache
+def _policies() -> bytes:
+    """Digest of the policies' own text."""
+    folder = Path(__file__).parent
+    paths = [folder / "lexer.py", folder / "refusal.py", *sorted(folder.glob("policy*.py"))]
+    return hashlib.blake2b(b"\0".join(p.read_bytes() for p in paths), digest_size=20).digest()
