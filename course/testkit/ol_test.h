@@ -118,8 +118,10 @@ void ol_want_text(const char *name, const char *text);
 /* The text that was seen contains this one. */
 void ol_want_text_with(const char *name, const char *part);
 
-/* Two arrays that the unit produced hold the same bits, whatever these are. The pair is consumed: the
- * k-th wish over a name takes its k-th observation. `first` may also be judged by a wish of its own. */
+/* Two arrays that the unit produced hold the same bits, whatever these are. Each wish over a name takes
+ * the next observation of that name, or the latest one when there is no next: an array that is compared
+ * with several others in one test is streamed once, one that is made anew is streamed each time. `first`
+ * may also be judged by a wish of its own. */
 void ol_want_same(const char *first, const char *second);
 
 /* ---- Inputs --------------------------------------------------------------------------------------- */

@@ -34,12 +34,12 @@ static void close_to_flash(world *w) {
 
 /* Pieces are cut at the start of the block, not of the window or of the context. */
 OL_TEST(large_blocks_are_scored_in_aligned_pieces) {
-    static const int64_t blocks[] = {257, 300, 600, 1024}, windows[] = {0, 40, 256, 300};
+    static const int64_t blocks[] = {257, 300, 600, 1024}, windows[] = {0, 40, 95, 256, 300};
     for (int k = 0; k < 4; k++) {
         world w = new_world((shape){.B = 8, .H = 2, .Hkv = 1, .D = 8, .block = blocks[k], .scale = 0.9f,
                                     .lens = {1, 256, 257, 299, 350, 513, 640, 1300}});
         open_pool(&w);
-        for (int i = 0; i < 4; i++) {
+        for (int i = 0; i < 5; i++) {
             w.s.window = windows[i];
             call_gives_bits(&w, "pieces of 256", in_order);
             close_to_flash(&w);

@@ -212,6 +212,16 @@ static void refuse_tables(world *w) {
     refuse_id(w, 1, UINT32_MAX, "block UINT32_MAX of 4");
 }
 
+/* Of block 0 the window shows the last slot only. */
+static void refuse_id_where_a_window_begins(world *w) {
+    uint32_t kept = w->tables[0];
+    call c = call_on(w);
+    c.window = 2;
+    w->tables[0] = 9;
+    call_is_refused(w, "block 9 of 4, of which a window of 2 shows one position", TL_EINVAL, c);
+    w->tables[0] = kept;
+}
+
 static void refuse_short_tables(world *w) {
     call c = call_on(w);
     c.max_blocks = 1;
@@ -246,6 +256,8 @@ static void refuse_shapes(world *w) {
     c = call_on(w);
     c.D = w->s.D - 1;
     call_is_refused(w, "D 2, the pool has 3", TL_ESHAPE, c);
+    c.D = 0;
+    call_is_refused(w, "D 0, the pool has 3", TL_ESHAPE, c);
     c.D = w->s.D + 1;
     call_is_refused(w, "D 4, the pool has 3", TL_ESHAPE, c);
     c.D = w->s.D + (INT64_C(1) << 32);
@@ -266,6 +278,7 @@ OL_TEST(bad_tables_and_shapes) {
     w.tables = with_more_entries(&w);
     open_pool(&w);
     refuse_tables(&w);
+    refuse_id_where_a_window_begins(&w);
     refuse_short_tables(&w);
     refuse_shapes(&w);
     call_gives_bits(&w, "without a fault", flash);

@@ -65,7 +65,8 @@ static void refuse_negative_widths(world *w) {
 static void accept_no_sequence(world *w) {
     call c = call_on(w);
     c.B = 0;
-    ol_note("B 0");
+    ol_note("B 0, max_blocks 0");
+    c.max_blocks = 0;
     ol_fill_sentinel_f32(w->out, out_size(w));
     OL_UNIT {
         ol_saw_status("status", decode(c));
