@@ -1,8 +1,9 @@
 """`ol audit MODULE --generated`: every small fault against the module's tests, and why some survive."""
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from ol.build import Builder, CompileError
 from ol.errors import ToolError
@@ -117,16 +118,27 @@ def _run(engine: Engine, ledger: Ledger, *, matrix: bool) -> None:
     open_ones = {m: k for m, k in ledger.items() if not _is_settled(k, matrix=matrix)}
     engine.run(Sanitizer.ASAN, open_ones, lambda m: engine.by_promise(m)[:CHEAP])
     compare(engine, alive(open_ones))
-    rest = open_ones if matrix else distinct(alive(open_ones))
-    engine.run(Sanitizer.ASAN, rest, engine.by_promise, every=matrix)
-    _other_builds(engine, distinct(alive(open_ones)))
+    if matrix:
+        engine.run(Sanitizer.ASAN, open_ones, engine.by_promise, every=True)
+    _until_one_of_each_code_is_left(open_ones, partial(_all_builds, engine))
     for known in open_ones.values():
         known.settled = "matrix" if matrix else "stopped"
     engine.memory.keep(open_ones)
 
 
-def _other_builds(engine: Engine, left: Ledger) -> None:
-    """Survivors again with leak detection, under TSan where a test has threads, and from Python."""
+def _until_one_of_each_code_is_left(ledger: Ledger, play: Callable[[Ledger], None]) -> None:
+    """Runs one mutant of each code; when that one dies, its twins are to die too, each by its own run."""
+    met: set[Mutant] = set()
+    while left := {m: k for m, k in distinct(alive(ledger)).items() if m not in met}:
+        met |= set(left)
+        play(left)
+
+
+def _all_builds(engine: Engine, left: Ledger) -> None:
+    """All tests; then survivors again with leak detection, under TSan where a test has threads, and from
+    Python."""
+    engine.run(Sanitizer.ASAN, left, engine.by_promise)
+    left = alive(left)
 
     def telling(mutant: Mutant) -> Sequence[TestEntry]:
         tests = engine.by_promise(mutant)

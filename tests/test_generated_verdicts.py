@@ -1,0 +1,152 @@
+"""The verdicts of the mass run are those of compiling each mutant alone, and its parts do what they say."""
+
+from pathlib import Path
+
+import pytest
+from mutation import OWN, ROOT, mutated, needs_compiler, small
+
+from ol.build import Builder
+from ol.course import Course, find_course
+from ol.generated.audit import audit_generated
+from ol.generated.equivalent import functions_of
+from ol.generated.model import MutantResult, State
+from ol.generated.scope import Scope, changed_lines
+from ol.operators import apply_edit
+from ol.report.mutation_schema import location
+from ol.store import Store
+from ol.testbed import Testbed, prepare
+from ol.toolchain import find
+from ol.verdict import Outcome
+
+TINY = ROOT / "tests" / "courses" / "tiny"
+
+
+def tiny_course() -> Course:
+    return Course(root=TINY, testkit=ROOT / "course" / "testkit")
+
+
+def audited(builder: Builder, store: Store, module: str, **scope: tuple[str, ...]) -> list[MutantResult]:
+    def quiet(what: str, done: int, total: int) -> None:
+        pass
+
+    entry = builder.course.module(module)
+    found = audit_generated(builder, store, entry, scope=Scope(**scope), progress=quiet)
+    return list(found.mutants)
+
+
+def bed_of(builder: Builder, store: Store, module: str) -> Testbed:
+    entry = builder.course.module(module)
+    needed = {m.id: builder.reference_sources(m) for m in builder.course.closure(entry.depends)}
+    return prepare(builder, store, entry, needed, entry.tests)
+
+
+def fails_alone(bed: Testbed, result: MutantResult) -> bool:
+    """Whether any test notices the mutant when it is all that was compiled."""
+    reference = bed.builder.reference_sources(bed.module)
+    mutant = result.mutant
+    text = apply_edit(reference[mutant.file].decode(), mutant.edit)
+    unit = bed.build({**reference, mutant.file: text.encode()}, bed.module.tests)
+    results = bed.careful().run(unit, bed.module.tests)
+    return any(r.outcome is Outcome.FAILED for r in results)
+
+
+def disagreements(bed: Testbed, results: list[MutantResult]) -> list[str]:
+    """Mutants whose fate is another when they are compiled alone. Those that hang are left out: each would
+    cost a test's whole limit."""
+    told = []
+    for result in results:
+        if result.state is State.UNVIABLE or any(k.way == "time-out" for k in result.kills):
+            continue
+        if (result.state is State.KILLED) != fails_alone(bed, result):
+            told.append(f"{result.state}: {result.mutant.id}")
+    return told
+
+
+@needs_compiler
+def test_every_verdict_of_a_module_is_that_of_compiling_the_mutant_alone(
+    compiler: str, tmp_path: Path
+) -> None:
+    builder, store = Builder(tiny_course(), find(compiler), tmp_path), Store(tmp_path / "results.sqlite")
+    results = audited(builder, store, "T1")
+    assert len(results) > 30
+    assert disagreements(bed_of(builder, store, "T1"), results) == []
+
+
+@needs_compiler
+@pytest.mark.parametrize(("module", "lines"), [("L9.2", ("17-24", "57")), ("M09.6", ("45-49",))])
+def test_sampled_verdicts_of_the_course_are_those_of_compiling_alone(
+    module: str, lines: tuple[str, ...], any_compiler: str, tmp_path: Path
+) -> None:
+    course = find_course(ROOT / "ol")
+    builder, store = Builder(course, find(any_compiler), tmp_path), Store(tmp_path / "results.sqlite")
+    results = audited(builder, store, module, lines=lines)
+    alive = [r for r in results if r.state is not State.KILLED]
+    dead = [r for r in results if r.state is State.KILLED]
+    bed = bed_of(builder, store, module)
+    assert disagreements(bed, alive[::3] + dead[:: max(1, len(dead) // 6)]) == []
+
+
+def test_equal_code_is_equal_whatever_labels_and_constants_are_called() -> None:
+    assembly = """
+f_olcopy0:
+	cmpl	$1, %edi
+	jg	.L4
+	movss	.LC0(%rip), %xmm0
+.L4:
+	call	f_olcopy0
+	ret
+	.size	f_olcopy0, .-f_olcopy0
+f_olcopy7:
+	cmpl	$1, %edi
+	jg	.L9
+	movss	.LC3(%rip), %xmm0
+.L9:
+	call	f_olcopy7
+	ret
+	.size	f_olcopy7, .-f_olcopy7
+f_olcopy8:
+	cmpl	$1, %edi
+	jg	.L11
+	movss	.LC4(%rip), %xmm0
+.L11:
+	call	f_olcopy8
+	ret
+	.size	f_olcopy8, .-f_olcopy8
+	.section	.rodata.cst4
+.LC0:
+	.long	1065353216
+.LC3:
+	.long	1065353216
+.LC4:
+	.long	1073741824
+"""
+    codes = functions_of(assembly)
+    assert codes["f_olcopy0"] == codes["f_olcopy7"] != codes["f_olcopy8"]
+
+
+def test_changed_lines_are_those_of_the_new_side() -> None:
+    diff = (
+        "--- a/reference/c/src/sum.c\n+++ b/reference/c/src/sum.c\n"
+        "@@ -3 +3,2 @@\n-a\n+b\n+c\n@@ -9,2 +10,0 @@\n-d\n-e\n"
+    )
+    assert changed_lines(diff, ["c/src/sum.c"]) == {"c/src/sum.c": {3, 4}}
+
+
+def test_a_place_ends_after_its_last_character() -> None:
+    text = "int a;\nint bc;\n"
+    assert location(text, 11, 13) == {"start": {"line": 2, "column": 5}, "end": {"line": 2, "column": 7}}
+
+
+@pytest.mark.parametrize("name", ["strings", "bits", "machine"])
+def test_source_of_other_people_is_mutated_in_every_function(name: str) -> None:
+    source, found = mutated(OWN / f"{name}.c")
+    assert {f.name for f in source.functions} == {e.function for e in found}
+
+
+def test_a_unit_of_five_thousand_lines_is_mutated_in_seconds() -> None:
+    body = "".join(
+        f"int f{k}(int a) {{\n    if (a < {k})\n        a++;\n    return a;\n}}\n" for k in range(1000)
+    )
+    source, found = small(body)
+    assert len(source.functions) == 1000
+    assert len({e.function for e in found}) == 1000
