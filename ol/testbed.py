@@ -15,7 +15,6 @@ import msgspec
 
 from ol import process
 from ol.build import Builder, Built
-from ol.judge import judge, wishes
 from ol.lane import Lane, Sources, Trial, build_unit, oracle_lane, unit_lane
 from ol.manifest import Language, Module, TestEntry, Way
 from ol.parallel import finished, together
@@ -112,6 +111,8 @@ class Testbed:
     ) -> dict[Trial, TestResult]:
         if not trials:
             return {}
+        from ol.judge import judge  # here, for numpy costs a third of a run that remembers everything
+
         wanted = self.wanted(list({t.test.id: t.test for t in trials}.values()))
         statuses = self.builder.course.entry.statuses
         results: dict[Trial, TestResult] = {}
@@ -148,6 +149,8 @@ class Testbed:
         keys = {t.id: f"oracle {self.oracles[t.language].key(t, self.seed)}" for t in tests}
         known = {t: records(blob) for t, key in keys.items() if (blob := self.store.get(key))}
         missing = [t for t in tests if t.id not in known]
+        if missing:
+            from ol.judge import wishes
         for language in {t.language for t in missing}:
             group = [t for t in missing if t.language is language]
             frames = self.oracles[language].want(group, self.seed)
