@@ -59,23 +59,29 @@ OL_TEST(error_slot_holds_a_copy) {
     for (int n = 1; n <= 1024; n *= 4) slot_cuts_a_message_of(n);
     for (int n = TL_LAST_ERROR_CAP - 2; n <= TL_LAST_ERROR_CAP + 1; n++) slot_cuts_a_message_of(n);
 
+    ol_note("a message that looks like a format");
+    OL_UNIT { tl_set_last_error("100%s of %d%n"); }
+    slot_holds("100%s of %d%n");
+
     ol_note("the slot's own string, then a part of it");
     OL_UNIT {
         tl_set_last_error("tl_something: with a reason");
         tl_set_last_error(tl_last_error());
     }
     slot_holds("tl_something: with a reason");
-    OL_UNIT { tl_set_last_error(tl_last_error() + 14); }
-    slot_holds("with a reason");
+    OL_UNIT { tl_set_last_error(tl_last_error() + 3); }
+    slot_holds("something: with a reason");
 
     ol_note("calls that succeed leave the slot alone");
     OL_UNIT {
         tl_free(tl_alloc(8, 8));
         tl_free(NULL);
-        ol_saw_status("status", tl_set_allocator(NULL));
+        tl_set_allocator(&(tl_allocator){ol_hook_alloc, ol_hook_free, NULL});
+        tl_free(tl_alloc(8, 8));
+        tl_set_allocator(NULL);
+        tl_status_str(-1);
     }
-    OL_ORACLE { ol_want_status("status", TL_OK); }
-    slot_holds("with a reason");
+    slot_holds("something: with a reason");
 
     ol_note("NULL empties it");
     OL_UNIT { tl_set_last_error(NULL); }

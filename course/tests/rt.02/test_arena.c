@@ -20,7 +20,7 @@ static void walk_example(void) {
     LOOK();
     unsigned char *C = tl_arena_alloc(arena, 4, 4);
     LOOK();
-    tl_arena_alloc(arena, 200, 64);
+    tl_arena_alloc(arena, 200, 8);
     LOOK();
     tl_arena_reset_to(arena, mark);
     LOOK();

@@ -162,6 +162,7 @@ OL_TEST(later_marks_are_refused) {
     rewind_is_refused(arena, late, "to a mark that the last rewind went below");
     rewind_is_accepted(arena, start, "to the start");
     rewind_is_refused(arena, early, "to any mark, after a rewind to the start");
+    rewind_is_refused(arena, (tl_arena_mark){0, 1}, "to the first byte of a block that was kept");
     ol_note("40 bytes from the start again");
     OL_UNIT {
         tl_arena_alloc(arena, 40, 1);

@@ -123,6 +123,7 @@ static void create_refuses(int n_threads) {
 OL_TEST(threads_are_counted) {
     long online = sysconf(_SC_NPROCESSORS_ONLN);
     for (int n_threads = 1; n_threads <= 8; n_threads++) create_gives(n_threads, n_threads);
+    create_gives(33, 33);
     create_gives(0, online < 1 ? 1 : online);
     create_refuses(-1);
     create_refuses(INT_MIN);

@@ -162,6 +162,9 @@ OL_TEST(many_short_loops) {
     OL_ORACLE { ol_want_i64("items counted, loops failed", (int64_t[]){items, 0}, 2); }
 }
 
+/* Loops of the tests below are long, for a short one may do without the pool. */
+enum { LONG = 1 << 14 };
+
 /* ---- Nested calls ----------------------------------------------------------------------------------- */
 
 typedef struct {
@@ -183,7 +186,7 @@ static void count_status(nest *t, int row, tl_status status) {
 
 static void call_outer(nest *t, int row) {
     tl_set_last_error(NULL);
-    count_status(t, row, tl_parallel_for(t->outer, 5, 1, must_not_run, t));
+    count_status(t, row, tl_parallel_for(t->outer, 5 * LONG, LONG, must_not_run, t));
     t->slots_without_name += strstr(tl_last_error(), "tl_parallel_for") == NULL;
 }
 
@@ -202,7 +205,7 @@ static void outer_range(void *nest_, int64_t lo, int64_t hi, int worker) {
     (void)lo, (void)hi, (void)worker;
     rest(200);
     call_outer(t, 0);
-    count_status(t, 1, tl_parallel_for(t->inner, 4, 1, inner_range, t));
+    count_status(t, 1, tl_parallel_for(t->inner, 4 * LONG, LONG, inner_range, t));
     call_outer(t, 0); /* still inside */
 }
 
@@ -213,7 +216,7 @@ static void nested_calls(const char *what, int outer_threads, int inner_threads)
     ol_note("%s", what);
     OL_STATUS(TL_OK, tl_pool_create(outer_threads, &t->outer));
     if (inner_threads) OL_STATUS(TL_OK, tl_pool_create(inner_threads, &t->inner));
-    OL_STATUS(TL_OK, tl_parallel_for(t->outer, OUTER, 1, outer_range, t));
+    OL_STATUS(TL_OK, tl_parallel_for(t->outer, OUTER * LONG, LONG, outer_range, t));
     OL_UNIT {
         int64_t seen[3][TL_EIO + 1];
         for (int row = 0; row < 3; row++)
@@ -275,14 +278,14 @@ static void meet(void *caller_, int64_t lo, int64_t hi, int worker) {
     c->place->inside[c->number]++;
     for (int k = 0; k < CALLERS; k++)
         if (k != c->number && c->place->inside[k] > 0) c->place->overlaps++;
-    c->count[lo]++;
-    rest(lo % 8 == 0 ? 20 : 0);
+    c->count[lo / LONG]++;
+    rest(lo / LONG % 8 == 0 ? 20 : 0);
     c->place->inside[c->number]--;
 }
 
 static void *call_often(void *caller_) {
     caller *c = caller_;
-    for (int k = 0; k < CALLS; k++) c->failed += tl_parallel_for(c->place->pool, WIDTH, 1, meet, c) != TL_OK;
+    for (int k = 0; k < CALLS; k++) c->failed += tl_parallel_for(c->place->pool, WIDTH * LONG, LONG, meet, c) != TL_OK;
     return NULL;
 }
 

@@ -99,6 +99,16 @@ OL_TEST(references_are_counted) {
     ref_gives(pool, UINT32_MAX, 0, "block UINT32_MAX");
     stats_are(pool, 3, 1, 0, 0);
 
+    ol_note("70,000 references more, and their ends");
+    OL_UNIT {
+        int64_t ended = 0;
+        for (int k = 0; k < 70000; k++) tl_kv_ref(pool, id[1]);
+        for (int k = 0; k < 70000; k++) ended += tl_kv_unref(pool, id[1]) == TL_OK;
+        ol_saw_int("ended", ended);
+    }
+    OL_ORACLE { ol_want_int("ended", 70000); }
+    stats_are(pool, 3, 1, 0, 0);
+
     ol_note("a cached block");
     OL_UNIT { ol_saw_status("register", fill_and_register(pool, id[1], 5)); }
     OL_ORACLE { ol_want_status("register", TL_OK); }
