@@ -172,6 +172,7 @@ OL_TEST(bad_sizes_and_pointers) {
     for (int online = 0; online < 2; online++) {
         leaves_y_alone(online, "negative rows", TL_EINVAL, 1, 1, -1, 3);
         leaves_y_alone(online, "negative columns", TL_EINVAL, 1, 1, 2, -3);
+        leaves_y_alone(online, "-1 columns", TL_EINVAL, 1, 1, 2, -1);
         leaves_y_alone(online, "both negative, with a positive product", TL_EINVAL, 1, 1, -2, -3);
         leaves_y_alone(online, "rows that look like 2 in 32 bits", TL_EINVAL, 1, 1, 2 - wraps, 3);
         leaves_y_alone(online, "columns that look like 3 in 32 bits", TL_EINVAL, 1, 1, 2, 3 - wraps);
@@ -188,6 +189,8 @@ OL_TEST(nothing_to_do) {
         leaves_y_alone(online, "no rows", TL_OK, 1, 1, 0, 3);
         leaves_y_alone(online, "no columns", TL_OK, 1, 1, 2, 0);
         leaves_y_alone(online, "neither", TL_OK, 1, 1, 0, 0);
+        leaves_y_alone(online, "no rows and no matrices", TL_OK, 0, 0, 0, 3);
+        leaves_y_alone(online, "no columns and no matrices", TL_OK, 0, 0, 2, 0);
         leaves_y_alone(online, "a thousand rows of nothing", TL_OK, 1, 1, 1000, 0);
         leaves_y_alone(online, "no rows, very wide", TL_OK, 1, 1, 0, INT64_MAX);
     }
