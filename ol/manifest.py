@@ -165,9 +165,15 @@ def parse_module(text: str, where: str) -> Module:
     again = "correct the file, then run `ol tests` on the module"
     module = _decode(text, Module, where, again)
     for message, near in _complaints(module, PurePosixPath(where).stem):
-        line = next((n for n, t in enumerate(text.splitlines(), 1) if near and near in t), 1)
-        raise ToolError(message, where=f"{where}:{line}", next_step=again)
+        raise ToolError(message, where=f"{where}:{_line_with(text, near)}", next_step=again)
     return module
+
+
+def _line_with(text: str, near: str) -> int:
+    """The first line that holds `near` in quotes, else the first that holds it at all."""
+    lines = list(enumerate(text.splitlines(), 1))
+    quoted = [n for n, line in lines if f'"{near}"' in line or f"'{near}'" in line]
+    return next(iter(quoted + [n for n, line in lines if near in line]), 1)
 
 
 def _repeated(names: list[str]) -> list[str]:

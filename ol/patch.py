@@ -1,9 +1,11 @@
 """Mutants as unified diffs, applied exactly: the stated lines, no offset, no fuzz. Pure."""
 
 from enum import StrEnum
+from io import StringIO
 
+from unidiff.constants import LINE_TYPE_NO_NEWLINE
 from unidiff.errors import UnidiffParseError
-from unidiff.patch import PatchedFile, PatchSet
+from unidiff.patch import Hunk, PatchedFile, PatchSet
 
 from ol.errors import ToolError
 
@@ -49,18 +51,34 @@ def read(text: str, targets: tuple[str, ...], where: str) -> PatchedFile:
 
 def apply(patch: PatchedFile, original: str) -> str:
     """The mutated text. Raises StalePatch when a line that the patch names is not where it says."""
-    lines = original.splitlines(keepends=True)
+    lines = list(StringIO(original, newline="\n"))
     result: list[str] = []
     at = 0
     for hunk in patch:
         start = hunk.source_start - 1 if hunk.source_length else hunk.source_start
-        before = [line.value for line in hunk if not line.is_added]
+        before, after = _sides(hunk)
         if lines[start : start + len(before)] != before:
             raise _stale(lines, before, start)
         result += lines[at:start]
-        result += [line.value for line in hunk if not line.is_removed]
+        result += after
         at = start + len(before)
     return "".join(result + lines[at:])
+
+
+def _sides(hunk: Hunk) -> tuple[list[str], list[str]]:
+    """The lines before and after. A marker says that the line above it has no newline at its end."""
+    before: list[str] = []
+    after: list[str] = []
+    last: list[list[str]] = []
+    for line in hunk:
+        if line.line_type == LINE_TYPE_NO_NEWLINE:
+            for side in last:
+                side[-1] = side[-1].removesuffix("\n")
+            continue
+        last = [side for side, absent in ((before, line.is_added), (after, line.is_removed)) if not absent]
+        for side in last:
+            side.append(line.value)
+    return before, after
 
 
 def _stale(lines: list[str], before: list[str], start: int) -> StalePatch:
@@ -74,7 +92,7 @@ def _stale(lines: list[str], before: list[str], start: int) -> StalePatch:
 def reanchored(patch: PatchedFile, original: str) -> str | None:
     """The mutated text where the lines that the patch changes are still there, once, wherever they are
     now; None where they are gone or there are several. Context that changed does not matter."""
-    lines = original.splitlines(keepends=True)
+    lines = list(StringIO(original, newline="\n"))
     for hunk in reversed(list(patch)):
         place = _place(lines, [(line.line_type, line.value) for line in hunk])
         if place is None:
