@@ -18,6 +18,9 @@ static void refuse_null_pointers(world *w) {
     c = call_on(w);
     c.block_tables = NULL;
     call_is_refused(w, "block_tables NULL", TL_EINVAL, c);
+    c.B = c.max_blocks = 1;
+    c.ctx_lens = w->lens + 1;
+    call_is_refused(w, "block_tables NULL, max_blocks 1, one sequence of one position", TL_EINVAL, c);
     c = call_on(w);
     c.ctx_lens = NULL;
     call_is_refused(w, "ctx_lens NULL", TL_EINVAL, c);
