@@ -90,11 +90,11 @@ OL_TEST(rewound_blocks_are_used_again) {
         tl_arena_reset_to(arena, third);
         LOOK(1);
         for (int k = 3; k < 10; k++) memset(again[k] = tl_arena_alloc(arena, 100, 1), 100 + k, 100);
+        int64_t lost = 0;
+        for (int i = 0; i < 300; i++) lost += p[i / 100][i % 100] != i / 100;
         tl_arena_reset_to(arena, start);
         LOOK(2);
 #undef LOOK
-        int64_t lost = 0;
-        for (int i = 0; i < 300; i++) lost += p[i / 100][i % 100] != i / 100;
         ol_saw_i64("figures", figures[0], OL_DIMS({"moment", 3}, {"used, blocks, reserved, high water", 4}));
         ol_saw_int("bytes changed below the mark", lost);
         ol_saw_int("calls of the hook since", ol_hook_allocs() - hook);
