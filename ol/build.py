@@ -23,6 +23,7 @@ from ol.course import Course
 from ol.errors import ToolError
 from ol.exits import Exit
 from ol.manifest import Module
+from ol.sandbox import COMPILING, OUTSIDE, Sandbox
 from ol.toolchain import Sanitizer, Toolchain, environment, install_line
 
 COMPILE_SECONDS = 60.0
@@ -75,6 +76,8 @@ class Builder:
     toolchain: Toolchain
     cache: Path
     """Folder of the cache; it is made when something is built."""
+    sandbox: Sandbox = OUTSIDE
+    """Where units are compiled and run."""
 
     @property
     def objects(self) -> Path:
@@ -148,7 +151,7 @@ class Builder:
         role = (f"-I{self.course.testkit}", f"-DOL_ROLE_{Role.UNIT}", "-rdynamic")
         flags = (*Sanitizer.DEBUG.flags, *role, mapped, *(f"-l:{b.path.name}" for b in linked))
         place = (f"-L{self.objects}", f"-Wl,-rpath,{self.objects}", "-Wl,--no-as-needed")
-        return self._make("unit", whole, (*flags, *place, "-ldl"), "")
+        return self._make("program", whole, (*flags, *place, "-ldl"), "")
 
     def reference_sources(self, module: Module) -> dict[str, bytes]:
         try:
@@ -181,6 +184,7 @@ class Builder:
         try:
             with disk_errors(self.cache):
                 made = self._compile(what, work, sources, flags)
+                made.chmod(0o755)
                 made.replace(path)
         finally:
             shutil.rmtree(work, ignore_errors=True)
@@ -198,11 +202,22 @@ class Builder:
         compiled = [name for name in sources if not name.endswith(".h")]
         argv += [mapped, "-o", str(made), *compiled, *libraries, "-lm"]
         env = environment(self.toolchain.path) | {"TMPDIR": str(work)}
+        if what == "unit":
+            argv = self._confined(argv, work)
         done = process.run(argv, cwd=work, env=env, timeout=COMPILE_SECONDS)
-        if done.code == 0 and made.is_file():
+        if done.code == 0 and made.is_file() and not made.is_symlink():
+            self.sandbox.take(made)
             return made
         said = done.err.decode("utf-8", "replace").replace(str(work) + os.sep, "")
         raise self._refusal(what, said, timed_out=done.timed_out)
+
+    def _confined(self, argv: Sequence[str], work: Path) -> list[str]:
+        """The compiler sees the unit and the contracts, has no /proc, and may take so much."""
+        self.sandbox.give(work, *work.rglob("*"))
+        readable = [self.course.include, Path(self.toolchain.path).resolve().parents[1]]
+        return self.sandbox.command(
+            argv, readable=readable, writable=[work], cwd=work, proc=False, limits=COMPILING
+        )
 
     def _refusal(self, what: str, said: str, *, timed_out: bool) -> Exception:
         if "No space left on device" in said:
@@ -217,7 +232,7 @@ class Builder:
                 next_step=f"install the runtimes: {install_line(self.toolchain.family)}",
                 code=Exit.NO_TOOLCHAIN,
             )
-        if what == "unit":
+        if what in ("unit", "program"):
             return CompileError(said)
         return ToolError(
             f"the {what} of the course does not compile",

@@ -42,6 +42,7 @@ def grade(
         seed=seed,
         reference_dependencies=reference_dependencies,
         partial=only is not None,
+        sandbox=builder.sandbox.kind,
         results=tuple(results),
         refused=tuple(refused),
     )

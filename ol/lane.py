@@ -129,6 +129,7 @@ def _python_lane(
         suite=builder.course.tests(module),
         cache=builder.cache,
         fixtures=fixtures,
+        sandbox=builder.sandbox,
     )
     return Lane(runner=runner, before=tuple(made))
 
@@ -150,5 +151,6 @@ def _c_lane(
         suite=suite,
         cache=builder.cache,
         fixtures=builder.course.fixtures(module) if role is Role.ORACLE else None,
+        sandbox=builder.sandbox,
     )
     return Lane(runner=runner, before=tuple(made))

@@ -27,7 +27,8 @@ def content_key(
     digest = hashlib.blake2b(digest_size=20)
     course = builder.course
     folders = (course.tests(module), course.fixtures(module), course.include, course.testkit)
-    for part in (module.id, str(seed), builder.toolchain.identity, __version__, _own_sources()):
+    kind = str(builder.sandbox.kind)
+    for part in (module.id, str(seed), builder.toolchain.identity, kind, __version__, _own_sources()):
         digest.update(part.encode() + b"\0")
     digest.update(msgspec.json.encode(module))
     for sources in (submission, *(dependencies[name] for name in sorted(dependencies))):

@@ -11,6 +11,9 @@ from pathlib import Path
 from ol import process
 from ol.build import disk_errors
 from ol.errors import ToolError
+from ol.pycut import unit_part
+from ol.pytree import stage
+from ol.sandbox import OUTSIDE, RUNNING, Sandbox
 from ol.stream import Frame
 from ol.suite import START_SECONDS, Request, exchange
 from ol.toolchain import environment
@@ -28,13 +31,19 @@ class PyRunner:
     suite: Path
     cache: Path
     fixtures: Path | None = None
+    sandbox: Sandbox = OUTSIDE
 
     @cached_property
     def key(self) -> str:
         """Digest of all that decides a run beside its request."""
         digest = hashlib.blake2b(digest_size=16)
         role = "unit" if self.fixtures is None else "oracle"
-        for part in (role, sys.version, *(version(name) for name in ("numpy", "pytest"))):
+        for part in (
+            role,
+            sys.version,
+            str(self.sandbox.kind),
+            *(version(name) for name in ("numpy", "pytest")),
+        ):
             digest.update(part.encode() + b"\0")
         files = [p for folder in (self.testkit, self.suite) for p in sorted(folder.glob("*.py"))]
         if self.fixtures is not None:
@@ -57,12 +66,28 @@ class PyRunner:
         objects = self.cache / "objects"
         with disk_errors(self.cache):
             objects.mkdir(parents=True, exist_ok=True)
-        argv = [*self._program(), str(self.suite), str(self.cache / "log")]
+        suite = self._shown()
+        argv = [*self._program(), str(suite), str(self.cache / "log")]
         argv += [str(self.fixtures)] if self.fixtures else []
+        seen = {
+            suite,
+            *self.testkit.glob("*.py"),
+            *_interpreter(),
+            *(u.path for q in requests for u in q.units),
+        }
+        seen |= {self.fixtures} if self.fixtures and self.fixtures.is_dir() else set()
+        argv = self.sandbox.command(argv, readable=sorted(seen), cwd=objects, limits=RUNNING)
         got, done = exchange(argv, requests, cwd=objects, env=environment())
         if got is None:
             raise self._cannot_start(done)
         return got
+
+    def _shown(self) -> Path:
+        """The suite as this role may read it: to the unit's, a copy without the parts of the oracle."""
+        if self.fixtures is not None:
+            return self.suite
+        sources = {p.name: p.read_bytes() for p in sorted(self.suite.glob("*.py"))}
+        return stage(self.cache, {name: unit_part(text, name) for name, text in sources.items()}).path
 
     def _program(self) -> list[str]:
         return [sys.executable, "-I", str(self.testkit / "pysupervisor.py")]
@@ -74,3 +99,8 @@ class PyRunner:
             where=said[:2000],
             next_step="run the command again; if it repeats, please report it",
         )
+
+
+def _interpreter() -> set[Path]:
+    """The folders that this Python starts from."""
+    return {Path(sys.prefix), Path(sys.base_prefix), Path(sys.executable).resolve().parents[1]}

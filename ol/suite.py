@@ -3,7 +3,8 @@
 import hashlib
 import shutil
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -12,6 +13,7 @@ from ol import process
 from ol.build import Built, disk_errors
 from ol.errors import ToolError
 from ol.exits import Exit
+from ol.sandbox import OUTSIDE, RUNNING, Kind, Sandbox
 from ol.stream import Frame, frames
 from ol.toolchain import Sanitizer, Toolchain, environment, install_line
 
@@ -51,13 +53,14 @@ class Runner:
     """Opens units in the supervisor itself: for the course's own code and its mutants only."""
     variables: tuple[tuple[str, str], ...] = ()
     """More of the environment, for a unit that writes down what it met."""
+    sandbox: Sandbox = OUTSIDE
 
     @cached_property
     def key(self) -> str:
         """Digest of all that decides a run beside its request."""
         options = " ".join(f"{tool}={text}" for tool, text in self._options().items())
         fixtures = _digest(self.fixtures) if self.fixtures else ""
-        return f"{self.supervisor.key} {self.suite.key} {options} {fixtures}"
+        return f"{self.supervisor.key} {self.suite.key} {options} {fixtures} {self.sandbox.kind}"
 
     def tests(self) -> list[str]:
         """The names of the tests that the suite registers."""
@@ -69,18 +72,31 @@ class Runner:
 
     def run(self, requests: Sequence[Request]) -> list[Frame]:
         """One frame for each request, in their order."""
-        with disk_errors(self.cache):
-            logs = Path(tempfile.mkdtemp(prefix="run-", dir=self.cache))
-        try:
+        cwd = self.suite.path.parent
+        with self._logs() as logs:
             argv = [*self._program(), *(["--warm"] if self.warm else [])]
             argv += [str(self.suite.path), str(logs / "log")]
             argv += [str(self.fixtures)] if self.fixtures else []
-            got, done = exchange(argv, requests, cwd=self.suite.path.parent, env=self._environment(logs))
-        finally:
-            shutil.rmtree(logs, ignore_errors=True)
+            seen = {self.supervisor.path, self.suite.path, *(u.path for q in requests for u in q.units)}
+            seen |= {self.fixtures} if self.fixtures and self.fixtures.is_dir() else set()
+            argv = self.sandbox.command(argv, readable=sorted(seen), cwd=cwd, limits=RUNNING)
+            got, done = exchange(argv, requests, cwd=cwd, env=self._environment(logs))
         if got is None:
             raise self._cannot_start(done)
         return got
+
+    @contextmanager
+    def _logs(self) -> Iterator[Path]:
+        """The folder of the sanitizers' reports; within a sandbox its own /tmp."""
+        if self.sandbox.kind is not Kind.NONE:
+            yield Path("/tmp")
+            return
+        with disk_errors(self.cache):
+            logs = Path(tempfile.mkdtemp(prefix="run-", dir=self.cache))
+        try:
+            yield logs
+        finally:
+            shutil.rmtree(logs, ignore_errors=True)
 
     def _program(self) -> list[str]:
         return [*self.toolchain.launch, str(self.supervisor.path)]
@@ -95,10 +111,14 @@ class Runner:
         }
 
     def _environment(self, logs: Path) -> dict[str, str]:
-        return environment() | dict(self.variables) | {
-            f"{tool}_OPTIONS": f"{text}:log_path={_quoted(logs / f'log.{tool.lower()}')}"
-            for tool, text in self._options().items()
-        }
+        return (
+            environment()
+            | dict(self.variables)
+            | {
+                f"{tool}_OPTIONS": f"{text}:log_path={_quoted(logs / f'log.{tool.lower()}')}"
+                for tool, text in self._options().items()
+            }
+        )
 
     def _cannot_start(self, done: process.Finished) -> ToolError:
         said = (done.err + done.out[:200]).decode("utf-8", "replace").strip()

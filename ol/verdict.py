@@ -94,6 +94,10 @@ class Verdict:
     reference_dependencies: bool
     partial: bool
     """Only some tests were run: results, but no verdict."""
+    sandbox: str = "none"
+    """What the unit ran in."""
+    grading: bool = False
+    """Over the reference's dependencies, with a seed that nobody knew before, and nothing remembered."""
     results: tuple[TestResult, ...] = ()
     refused: tuple[Refused, ...] = ()
 

@@ -19,6 +19,11 @@ ANY_MODULE = click.argument("module", required=False, shell_complete=_modules)
 COMPILER = click.option("--compiler", type=click.Choice(["gcc", "clang"]), help="Default: gcc if there.")
 JOBS = click.option("--jobs", type=click.IntRange(1, 256), help="Processes at a time. Default: cores.")
 SEED = click.option("--seed", type=click.IntRange(0, 2**64 - 1), default=0, help="Of all inputs; 0.")
+SANDBOX = click.option(
+    "--sandbox",
+    type=click.Choice(["auto", "required", "off"]),
+    help="Default: auto, and required with --grade. `ol doctor` says what this machine has.",
+)
 JSON = click.option("--json", "as_json", is_flag=True, help="The result as JSON on stdout.")
 REF_DEPS = click.option("--ref-deps", is_flag=True, help="The reference for every dependency.")
 WORKSPACE = click.option(

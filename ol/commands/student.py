@@ -9,6 +9,7 @@ from ol.commands.options import (
     JSON,
     MODULE,
     REF_DEPS,
+    SANDBOX,
     SEED,
     WORKSPACE,
     set_jobs,
@@ -104,7 +105,9 @@ def tests(module: str | None, *, verbose: bool) -> Exit:
 @click.option("--all", "everything", is_flag=True, help="Every module that you have started.")
 @REF_DEPS
 @click.option("-k", "name", metavar="NAME", help="Only tests called so. Results, but no verdict.")
-@SEED
+@click.option("--grade", is_flag=True, help="As a class is graded: fresh seed, sandbox, --ref-deps.")
+@click.option("--seed", type=click.IntRange(0, 2**64 - 1), help="Of all inputs; 0, and fresh with --grade.")
+@SANDBOX
 @COMPILER
 @JOBS
 @JSON
@@ -115,7 +118,9 @@ def check(
     everything: bool,
     ref_deps: bool,
     name: str | None,
-    seed: int,
+    grade: bool,
+    seed: int | None,
+    sandbox: str | None,
     compiler: str | None,
     jobs: int | None,
     as_json: bool,
@@ -128,18 +133,32 @@ def check(
     ol check L9.4 --ref-deps        over the reference's
     ol check L9.4 -k hand_example   one test; results, but no verdict
     ol check --all                  every module that you have started
+    ol check L9.4 --grade           as a class is graded; nothing is remembered
 
     Exit status: 0 pass, 1 a test fails, 3 not started or a dependency does not pass,
     4 does not build or breaks its contract, 69 no toolchain.
     """
+    import secrets
+
     from ol import check as use_case
     from ol.report import check as render
     from ol.report import screen
 
     set_jobs(jobs)
+    if seed is None:
+        seed = secrets.randbits(63) if grade else 0
+    ref_deps = ref_deps or grade
     if everything or module is None:
-        return check_many(compiler, workspace, ref_deps=ref_deps, seed=seed, everything=everything)
-    bench, chosen = one_bench(module, compiler, workspace)
+        return check_many(
+            compiler,
+            workspace,
+            ref_deps=ref_deps,
+            seed=seed,
+            everything=everything,
+            sandbox=sandbox,
+            grading=grade,
+        )
+    bench, chosen = one_bench(module, compiler, workspace, sandbox=sandbox, grading=grade)
     with screen.progress() as tell:
         verdict = use_case.check(bench, chosen, ref_deps=ref_deps, name=name, seed=seed, progress=tell)
     if as_json:

@@ -12,10 +12,23 @@ if TYPE_CHECKING:
     from ol.manifest import Module
 
 
-def open_bench(compiler: str | None, workspace: str | None, *, fresh: bool = False) -> "Bench":
-    """The workspace with a compiler and the store; its compile_commands.json brought up to date."""
+def open_bench(
+    compiler: str | None,
+    workspace: str | None,
+    *,
+    fresh: bool = False,
+    sandbox: str | None = None,
+    grading: bool = False,
+) -> "Bench":
+    """The workspace with a compiler, a sandbox and the store; its compile_commands.json brought up to
+    date."""
+    from dataclasses import replace
+    from pathlib import Path
+
     from ol.build import Builder
     from ol.check import Bench
+    from ol.sandbox import Wish
+    from ol.sandbox import find as find_sandbox
     from ol.settings import load
     from ol.start import refresh_quietly
     from ol.store import Store
@@ -23,21 +36,38 @@ def open_bench(compiler: str | None, workspace: str | None, *, fresh: bool = Fal
 
     settings = load(workspace=workspace)
     place = settings.workspace()
-    builder = Builder(settings.course, find(compiler), settings.cache)
+    found = find_sandbox(Wish(sandbox or (Wish.REQUIRED if grading else Wish.AUTO)))
+    found = replace(found, hidden=(settings.course.root, place.root, settings.cache))
+    builder = Builder(settings.course, find(compiler), settings.cache, found)
     refresh_quietly(settings.course, place)
-    return Bench(workspace=place, builder=builder, store=Store(settings.results), fresh=fresh)
+    store = Store(Path(":memory:") if grading else settings.results)
+    return Bench(workspace=place, builder=builder, store=store, fresh=fresh, grading=grading)
 
 
-def one_bench(module: str, compiler: str | None, workspace: str | None) -> "tuple[Bench, Module]":
+def one_bench(
+    module: str,
+    compiler: str | None,
+    workspace: str | None,
+    *,
+    sandbox: str | None = None,
+    grading: bool = False,
+) -> "tuple[Bench, Module]":
     """The bench and the module asked for; an unknown module is said first."""
     from ol.settings import load
 
     chosen = load(workspace=workspace).course.module(module)
-    return open_bench(compiler, workspace), chosen
+    return open_bench(compiler, workspace, sandbox=sandbox, grading=grading), chosen
 
 
 def check_many(
-    compiler: str | None, workspace: str | None, *, ref_deps: bool, seed: int, everything: bool
+    compiler: str | None,
+    workspace: str | None,
+    *,
+    ref_deps: bool,
+    seed: int,
+    everything: bool,
+    sandbox: str | None = None,
+    grading: bool = False,
 ) -> Exit:
     """Checks every module that is started."""
     from ol import standing as use_case
@@ -46,7 +76,7 @@ def check_many(
 
     if not everything:
         raise click.UsageError("name a module, as in `ol check L9.4`, or check --all")
-    bench = open_bench(compiler, workspace)
+    bench = open_bench(compiler, workspace, sandbox=sandbox, grading=grading)
     started = [m for m in bench.builder.course.modules.values() if bench.workspace.started(m)]
     with screen.progress() as tell:
         results = use_case.check_all(bench, started, ref_deps=ref_deps, seed=seed, progress=tell)

@@ -91,6 +91,8 @@ def _last(verdict: Verdict, module: Module) -> list[str]:
     n, failed = len(verdict.results), len(verdict.failed)
     over = "the reference's dependencies" if verdict.reference_dependencies else "your own dependencies"
     run = f"seed {verdict.seed}, {verdict.compiler.split(' (')[0]}"
+    if verdict.sandbox == "none":
+        run += ", without a sandbox"
     if not module.depends:
         over = "no dependencies"
     if verdict.partial:
@@ -101,13 +103,24 @@ def _last(verdict: Verdict, module: Module) -> list[str]:
         return [head, f"next: `{step}` runs all {len(module.tests)} tests and gives the verdict"]
     if not failed:
         head = f"{module.id}: PASS, {n} of {n} tests over {over} ({run})"
+        if verdict.grading:
+            return [head, _replay(verdict, module)]
         return [head, f"next: `ol diff {module.id}` shows your code against the reference"]
+    if verdict.grading:
+        head = f"{module.id}: FAIL, {failed} of {n} tests fail over {over} ({run})"
+        return [head, _replay(verdict, module)]
     first = verdict.failed[0].test
     again = f"ol check {module.id} -k {first}{_same_run(verdict)}"
     return [
         f"{module.id}: FAIL, {failed} of {n} tests fail over {over} ({run})",
         f"next: `{again}` runs it alone; {_debug(verdict, module)}",
     ]
+
+
+def _replay(verdict: Verdict, module: Module) -> str:
+    """How to repeat a grade, for an appeal."""
+    where = f" in {verdict.sandbox}" if verdict.sandbox != "none" else ""
+    return f"graded{where}; `ol check {module.id} --grade --seed {verdict.seed}` repeats it"
 
 
 def _same_run(verdict: Verdict) -> str:
