@@ -101,7 +101,7 @@ def told(result: MutantResult) -> str:
         case State.KILLED:
             return "killed by " + ", ".join(f"{k.test} ({k.way}: {k.check})" for k in result.kills)
         case State.ACCEPTED:
-            return f"accepted: {result.reason}"
+            return result.reason
         case State.DUPLICATE:
             return f"the same optimised code as {result.same_as}"
         case State.EQUIVALENT:

@@ -19,7 +19,8 @@ def matrix(report: GeneratedReport) -> Iterator[str]:
     left = _LABELS + planted * _CELL + (_GAP if planted else 0)
     width, height = left + len(shown) * _CELL + _GAP, (len(rows) + 1) * _ROW + 8
     what = f"{len(rows)} tests against {planted} planted and {len(shown)} generated mutants"
-    yield f"<h2>Kill matrix</h2><p>{what}: planted ones by the test that their entry names.</p>"
+    yield f"<h2>Kill matrix</h2><p>{what}: planted ones on the left, by the test that their entry names;"
+    yield "then a column for each generated one, in the order of the source.</p>"
     yield f'<div class="matrix" tabindex="0" role="group" aria-label="{what}">'
     yield f'<svg role="img" aria-label="{what}" width="{width}" height="{height}">'
     for test, row in rows.items():
