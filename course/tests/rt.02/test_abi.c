@@ -63,6 +63,10 @@ OL_TEST(error_slot_holds_a_copy) {
     OL_UNIT { tl_set_last_error("100%s of %d%n"); }
     slot_holds("100%s of %d%n");
 
+    ol_note("bytes beyond ASCII");
+    OL_UNIT { tl_set_last_error("na\xc3\xafve: 3 \xe2\x82\xac"); }
+    slot_holds("na\xc3\xafve: 3 \xe2\x82\xac");
+
     ol_note("the slot's own string, then a part of it");
     OL_UNIT {
         tl_set_last_error("tl_something: with a reason");

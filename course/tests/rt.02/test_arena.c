@@ -273,7 +273,10 @@ OL_TEST(bad_and_huge_requests) {
     static const size_t wide[] = {1, 64, 4096};
     tl_arena *arena = NULL;
     follow_the_hook();
+    OL_UNIT { tl_set_last_error(NULL); }
     OL_STATUS(TL_EINVAL, tl_arena_create(64, NULL));
+    OL_UNIT { ol_saw_text("slot", tl_last_error()); }
+    OL_ORACLE { ol_want_text_with("slot", "tl_arena_create"); }
     OL_STATUS(TL_OK, tl_arena_create(1000, &arena));
     OL_UNIT { tl_arena_alloc(arena, 100, 1); }
     for (int k = 0; k < 8; k++) request_is_refused(arena, 16, align[k]);
