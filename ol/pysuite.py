@@ -4,16 +4,18 @@ import hashlib
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from importlib.metadata import version
 from pathlib import Path
 
 from ol import process
 from ol.build import disk_errors
 from ol.errors import ToolError
+from ol.exits import Exit
+from ol.place import placed
 from ol.pycut import unit_part
 from ol.pytree import stage
-from ol.sandbox import OUTSIDE, RUNNING, Sandbox
+from ol.sandbox import OUTSIDE, Sandbox, leave_root
 from ol.stream import Frame
 from ol.suite import START_SECONDS, Request, exchange
 from ol.toolchain import environment
@@ -55,7 +57,7 @@ class PyRunner:
 
     def tests(self) -> list[str]:
         """The names of the tests that the suite defines, without "test_"."""
-        argv = [*self._program(), "--list", str(self.suite)]
+        argv = [sys.executable, "-I", str(self.testkit / "pysupervisor.py"), "--list", str(self.suite)]
         done = process.run(argv, cwd=self.suite, env=environment(), timeout=START_SECONDS)
         if done.code != 0:
             raise self._cannot_start(done)
@@ -66,18 +68,18 @@ class PyRunner:
         objects = self.cache / "objects"
         with disk_errors(self.cache):
             objects.mkdir(parents=True, exist_ok=True)
-        suite = self._shown()
-        argv = [*self._program(), str(suite), str(self.cache / "log")]
-        argv += [str(self.fixtures)] if self.fixtures else []
-        seen = {
-            suite,
-            *self.testkit.glob("*.py"),
-            *_interpreter(),
-            *(u.path for q in requests for u in q.units),
-        }
-        seen |= {self.fixtures} if self.fixtures and self.fixtures.is_dir() else set()
-        argv = self.sandbox.command(argv, readable=sorted(seen), cwd=objects, limits=RUNNING)
-        got, done = exchange(argv, requests, cwd=objects, env=environment())
+        suite, kit = self._shown(), tuple(self.testkit.glob("*.py"))
+        seen = {suite, *kit, *(u.path for q in requests for u in q.units)}
+        seen |= {self.fixtures} if self.fixtures else set()
+        if self.sandbox.leaves_root:
+            _must_be_reachable()
+        else:
+            seen |= _interpreter()
+        with placed(self.sandbox, seen, cwd=objects, cache=self.cache) as place:
+            supervisor = place.at(self.testkit / "pysupervisor.py")
+            argv = [sys.executable, "-I", supervisor, place.at(suite), str(place.logs / "log")]
+            argv += [place.at(self.fixtures)] if self.fixtures else []
+            got, done = exchange(place.command(argv), requests, cwd=place.cwd, env=environment())
         if got is None:
             raise self._cannot_start(done)
         return got
@@ -88,9 +90,6 @@ class PyRunner:
             return self.suite
         sources = {p.name: p.read_bytes() for p in sorted(self.suite.glob("*.py"))}
         return stage(self.cache, {name: unit_part(text, name) for name, text in sources.items()}).path
-
-    def _program(self) -> list[str]:
-        return [sys.executable, "-I", str(self.testkit / "pysupervisor.py")]
 
     def _cannot_start(self, done: process.Finished) -> ToolError:
         said = (done.err + done.out[:200]).decode("utf-8", "replace").strip()
@@ -104,3 +103,18 @@ class PyRunner:
 def _interpreter() -> set[Path]:
     """The folders that this Python starts from."""
     return {Path(sys.prefix), Path(sys.base_prefix), Path(sys.executable).resolve().parents[1]}
+
+
+@cache
+def _must_be_reachable() -> None:
+    """Raises ToolError where nobody cannot start this Python: no unit is ever imported as root."""
+    argv = [*leave_root(), sys.executable, "-I", "-c", "import numpy, pytest"]
+    done = process.run(argv, cwd=Path("/"), env=environment(), timeout=START_SECONDS)
+    if done.code != 0:
+        raise ToolError(
+            "Python units are not run as root, and without a sandbox an ordinary user cannot start"
+            " this Python",
+            where=sys.executable,
+            next_step="install bubblewrap, or run ol as an ordinary user",
+            code=Exit.NO_TOOLCHAIN,
+        )

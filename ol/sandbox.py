@@ -70,6 +70,8 @@ RUNNING = Limits(processes=128)
 class Sandbox:
     kind: Kind = Kind.NONE
     program: str = ""
+    leaves_root: bool = False
+    """Root runs units as nobody without a sandbox; what they need is copied to where nobody can read."""
     hidden: tuple[Path, ...] = ()
     """Folders that no command may see, also where the system's own contain them; a file that is named
     alone is seen nevertheless."""
@@ -102,7 +104,7 @@ class Sandbox:
 
     def give(self, *paths: Path) -> None:
         """Lets the command inside write to what this process has made."""
-        if self.kind is not Kind.NONE and is_root():
+        if is_root() and (self.kind is not Kind.NONE or self.leaves_root):
             for path in paths:
                 os.chown(path, NOBODY, NOBODY)
 
@@ -171,15 +173,16 @@ def _bound(readable: Sequence[Path], writable: Sequence[Path], hidden: Sequence[
 @cache
 def find(wish: Wish) -> Sandbox:
     """The sandbox of this run. Raises ToolError (exit 69) where one is required and none starts."""
+    bare = Sandbox(leaves_root=is_root())
     if wish is Wish.OFF:
-        return OUTSIDE
+        return bare
     why = "bubblewrap is not installed"
     if program := shutil.which("bwrap"):
         found = Sandbox(kind=Kind.BUBBLEWRAP, program=program)
         if not (why := refusal(found)):
             return found
     if wish is Wish.AUTO:
-        return OUTSIDE
+        return bare
     raise ToolError(
         "no sandbox can be started on this machine",
         where=why,

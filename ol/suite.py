@@ -1,19 +1,17 @@
 """Runs the tests of a module: one supervisor process over a list of requests, frames back."""
 
 import hashlib
-import shutil
-import tempfile
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
 from ol import process
-from ol.build import Built, disk_errors
+from ol.build import Built
 from ol.errors import ToolError
 from ol.exits import Exit
-from ol.sandbox import OUTSIDE, RUNNING, Kind, Sandbox
+from ol.place import placed
+from ol.sandbox import OUTSIDE, Sandbox
 from ol.stream import Frame, frames
 from ol.toolchain import Sanitizer, Toolchain, environment, install_line
 
@@ -64,7 +62,7 @@ class Runner:
 
     def tests(self) -> list[str]:
         """The names of the tests that the suite registers."""
-        argv = [*self._program(), "--list", str(self.suite.path)]
+        argv = [*self.toolchain.launch, str(self.supervisor.path), "--list", str(self.suite.path)]
         done = process.run(argv, cwd=self.cache, env=self._environment(self.cache), timeout=START_SECONDS)
         if done.code != 0:
             raise self._cannot_start(done)
@@ -72,34 +70,22 @@ class Runner:
 
     def run(self, requests: Sequence[Request]) -> list[Frame]:
         """One frame for each request, in their order."""
-        cwd = self.suite.path.parent
-        with self._logs() as logs:
-            argv = [*self._program(), *(["--warm"] if self.warm else [])]
-            argv += [str(self.suite.path), str(logs / "log")]
-            argv += [str(self.fixtures)] if self.fixtures else []
-            seen = {self.supervisor.path, self.suite.path, *(u.path for q in requests for u in q.units)}
-            seen |= {self.fixtures} if self.fixtures and self.fixtures.is_dir() else set()
-            argv = self.sandbox.command(argv, readable=sorted(seen), cwd=cwd, limits=RUNNING)
-            got, done = exchange(argv, requests, cwd=cwd, env=self._environment(logs))
+        seen = {self.supervisor.path, self.suite.path, *(u.path for q in requests for u in q.units)}
+        seen |= {self.fixtures} if self.fixtures else set()
+        objects = self.suite.path.parent
+        with placed(self.sandbox, seen, cwd=objects, cache=self.cache) as place:
+            argv = [
+                *self.toolchain.launch,
+                place.at(self.supervisor.path),
+                *(["--warm"] if self.warm else []),
+            ]
+            argv += [place.at(self.suite.path), str(place.logs / "log")]
+            argv += [place.at(self.fixtures)] if self.fixtures else []
+            env = self._environment(place.logs)
+            got, done = exchange(place.command(argv), requests, cwd=place.cwd, env=env)
         if got is None:
             raise self._cannot_start(done)
         return got
-
-    @contextmanager
-    def _logs(self) -> Iterator[Path]:
-        """The folder of the sanitizers' reports; within a sandbox its own /tmp."""
-        if self.sandbox.kind is not Kind.NONE:
-            yield Path("/tmp")
-            return
-        with disk_errors(self.cache):
-            logs = Path(tempfile.mkdtemp(prefix="run-", dir=self.cache))
-        try:
-            yield logs
-        finally:
-            shutil.rmtree(logs, ignore_errors=True)
-
-    def _program(self) -> list[str]:
-        return [*self.toolchain.launch, str(self.supervisor.path)]
 
     def _options(self) -> dict[str, str]:
         """Of each sanitizer. LSAN's own are left out: in gcc's ASan they would overrule the rest."""

@@ -5,6 +5,7 @@ import click
 from ol import __version__
 from ol.commands.author import mutant, new
 from ol.commands.instructor import audit, lint
+from ol.commands.machine import doctor
 from ol.commands.student import check, debug, diff, init, start, tests
 from ol.commands.way import milestone, next_step, status
 from ol.errors import unknown
@@ -53,5 +54,6 @@ for command in (
     lint,
     new,
     mutant,
+    doctor,
 ):
     ol.add_command(command)
