@@ -17,7 +17,7 @@ from ol.lane import Sources, Trial
 from ol.manifest import Language, Module, MutantEntry, TestEntry, Way
 from ol.parallel import together
 from ol.store import Store
-from ol.testbed import Testbed, UnitObjects, prepare, sanitizers_of
+from ol.testbed import Testbed, UnitObjects, builds_of, prepare, sanitizers_of
 from ol.toolchain import Sanitizer
 from ol.variants import combined_sources
 from ol.verdict import Outcome, TestResult, merged
@@ -143,7 +143,7 @@ def _baseline(
     bed = prepare(builder, store, module, dependencies, module.tests, seed=seed)
     progress(f"{module.id}: the reference against its tests", 1, 3)
     careful = bed.careful()
-    return bed, careful.run(careful.build(reference, module.tests), module.tests)
+    return bed, careful.run(careful.build(reference, builds_of(module.tests)), module.tests)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -155,8 +155,17 @@ class Variant:
     unviable: str = ""
 
 
-def _tests(module: Module, entry: MutantEntry, *, matrix: bool) -> list[TestEntry]:
-    return list(module.tests) if matrix else [module.test(entry.test)]
+Runs = Sequence[tuple[TestEntry, Sanitizer]]
+
+
+def _runs(module: Module, entry: MutantEntry, *, matrix: bool) -> Runs:
+    """The tests that a mutant is run on, each with a build. Beside the matrix it is the named test, on
+    TSan's build only where the kill is to be a sanitizer's, for that costs much and shows races only."""
+    if matrix:
+        return [(test, s) for test in module.tests for s in sanitizers_of(test)]
+    named = module.test(entry.test)
+    needed = sanitizers_of(named)
+    return [(named, s) for s in (needed if entry.how is Way.SANITIZER else needed[:1])]
 
 
 def _build_all(
@@ -168,14 +177,10 @@ def _build_all(
     if bed.module.language is Language.C:
         whole = [m.sources or reference for m in mutants]
         sources, numbers = combined_sources(reference, whole)
-        tests = [
-            t
-            for m, n in zip(mutants, numbers, strict=True)
-            if n
-            for t in _tests(bed.module, m.entry, matrix=matrix)
-        ]
+        fitting = [m for m, n in zip(mutants, numbers, strict=True) if n]
+        kinds = {s for m in fitting for _, s in _runs(bed.module, m.entry, matrix=matrix)}
         try:
-            shared = bed.build(sources, tests)
+            shared = bed.build(sources, kinds)
         except CompileError:
             numbers = [0] * len(mutants)
     return together(
@@ -190,7 +195,8 @@ def _build_one(bed: Testbed, mutant: Planted, shared: UnitObjects, number: int, 
     if number or mutant.stale:
         return Variant(unit=shared, number=number)
     try:
-        unit = bed.build(mutant.sources, _tests(bed.module, mutant.entry, matrix=matrix))
+        kinds = {s for _, s in _runs(bed.module, mutant.entry, matrix=matrix)}
+        unit = bed.build(mutant.sources, kinds)
     except CompileError as error:
         return Variant(unit={}, number=0, unviable=error.diagnostics)
     return Variant(unit=unit, number=0)
@@ -208,12 +214,11 @@ def _run_all(
     for mutant, variant in zip(mutants, variants, strict=True):
         entry = mutant.entry
         runs = not mutant.stale and not variant.unviable
-        tests = _tests(bed.module, entry, matrix=matrix) if runs else []
+        chosen = _runs(bed.module, entry, matrix=matrix) if runs else []
         trials.append(
             [
                 Trial(unit=variant.unit[s], mutant=variant.number, test=test, sanitizer=s)
-                for test in tests
-                for s in (sanitizers_of(test) if matrix else _needed(test, entry.how))
+                for test, s in chosen
             ]
         )
 
@@ -239,12 +244,6 @@ def _result(
     ]
     also = [t.test.id for t, r in results.items() if t not in named and r.outcome is Outcome.FAILED]
     return _fate(entry, merged(settled), tuple(dict.fromkeys(also)))
-
-
-def _needed(test: TestEntry, how: Way) -> tuple[Sanitizer, ...]:
-    """The builds that can show the planned kill; TSan's costs much and shows races only."""
-    needed = sanitizers_of(test)
-    return needed if how is Way.SANITIZER else needed[:1]
 
 
 def _fate(entry: MutantEntry, result: TestResult, also: tuple[str, ...]) -> MutantResult:

@@ -12,7 +12,7 @@ from ol.lane import Sources
 from ol.manifest import Module, TestEntry, Way
 from ol.store import Store
 from ol.submission import diagnosed
-from ol.testbed import Testbed, UnitObjects, prepare
+from ol.testbed import Testbed, UnitObjects, builds_of, prepare
 from ol.verdict import Grade, Outcome, Refused, TestResult, Verdict
 
 
@@ -63,7 +63,7 @@ def _outcome(
     bed = prepare(builder, store, module, dependencies, tests, seed=seed).careful()
     bed = replace(bed, patient=False)
     try:
-        unit = bed.build(submission, tests)
+        unit = bed.build(submission, builds_of(tests))
     except CompileError as error:
         return [diagnosed(course, module, submission, error.diagnostics)], []
     if refused := refused_objects(course, store, module, submission, unit):

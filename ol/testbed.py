@@ -6,7 +6,7 @@ and the judge's own source.
 
 import hashlib
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
@@ -43,6 +43,11 @@ def sanitizers_of(test: TestEntry) -> tuple[Sanitizer, ...]:
     return (Sanitizer.ASAN, Sanitizer.TSAN) if test.threads else (Sanitizer.ASAN,)
 
 
+def builds_of(tests: Iterable[TestEntry]) -> list[Sanitizer]:
+    """The builds that any of these tests runs on."""
+    return sorted({s for t in tests for s in sanitizers_of(t)})
+
+
 @cache
 def judges() -> str:
     """Digest of the sources that turn streams into results."""
@@ -66,11 +71,11 @@ class Testbed:
     units: Mapping[Sanitizer, Lane]
     oracles: Mapping[Language, Lane]
 
-    def build(self, sources: Sources, tests: Sequence[TestEntry]) -> UnitObjects:
-        """Raises CompileError when the unit does not compile."""
-        kinds = sorted({s for t in tests for s in sanitizers_of(t)})
-        built = together([partial(build_unit, self.builder, sources, s) for s in kinds])
-        return dict(zip(kinds, built, strict=True))
+    def build(self, sources: Sources, kinds: Iterable[Sanitizer]) -> UnitObjects:
+        """The unit in each of `kinds`. Raises CompileError when it does not compile."""
+        wanted = sorted(set(kinds))
+        built = together([partial(build_unit, self.builder, sources, s) for s in wanted])
+        return dict(zip(wanted, built, strict=True))
 
     def run(self, unit: UnitObjects, tests: Sequence[TestEntry]) -> list[TestResult]:
         """One result for each test, in their order, from all builds that the test runs on."""
@@ -170,7 +175,7 @@ def prepare(
 ) -> Testbed:
     """Builds what `tests` need. `dependencies` holds the sources of every module that `module`
     depends on, the student's or the reference's. Raises CompileError when one does not compile."""
-    kinds = sorted({s for t in tests for s in sanitizers_of(t)})
+    kinds = builds_of(tests)
     languages = sorted({t.language for t in tests})
     make_unit = partial(unit_lane, builder, module, dependencies)
     make_oracle = partial(oracle_lane, builder, module, dependencies)

@@ -14,7 +14,7 @@ from ol.generated.scope import Scope, changed_lines
 from ol.operators import apply_edit
 from ol.report.mutation_schema import location
 from ol.store import Store
-from ol.testbed import Testbed, prepare
+from ol.testbed import Testbed, builds_of, prepare
 from ol.toolchain import find
 from ol.verdict import Outcome
 
@@ -45,7 +45,7 @@ def fails_alone(bed: Testbed, result: MutantResult) -> bool:
     reference = bed.builder.reference_sources(bed.module)
     mutant = result.mutant
     text = apply_edit(reference[mutant.file].decode(), mutant.edit)
-    unit = bed.build({**reference, mutant.file: text.encode()}, bed.module.tests)
+    unit = bed.build({**reference, mutant.file: text.encode()}, builds_of(bed.module.tests))
     results = bed.careful().run(unit, bed.module.tests)
     return any(r.outcome is Outcome.FAILED for r in results)
 

@@ -180,14 +180,14 @@ class Bench:
         """A cache with supervisors, suites and the reference's objects, and nothing else."""
         from ol.build import Builder
         from ol.store import Store
-        from ol.testbed import prepare
+        from ol.testbed import builds_of, prepare
 
         cache = self.scratch / "ready"
         builder = Builder(self.course, self.toolchain, cache)
         needed = self.course.closure(self.module.depends)
         dependencies = {m.id: builder.reference_sources(m) for m in needed}
         bed = prepare(builder, Store(cache / "unused.sqlite"), self.module, dependencies, self.module.tests)
-        bed.build(builder.reference_sources(self.module), self.module.tests)
+        bed.build(builder.reference_sources(self.module), builds_of(self.module.tests))
         return cache
 
     def fresh(self, ready: Path | None) -> Path:
