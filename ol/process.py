@@ -62,11 +62,16 @@ class _Kept:
             self.head += data[:room]
             data = data[room:]
         self.tail += data
-        if len(self.tail) > 2 * self.half:
-            self.dropped += len(self.tail) - self.half
-            del self.tail[: -self.half]
+        if len(self.tail) > 2 * self.half:  # not every time: moving the tail costs
+            self._trim()
+
+    def _trim(self) -> None:
+        excess = max(0, len(self.tail) - self.half)
+        self.dropped += excess
+        del self.tail[:excess]
 
     def bytes(self) -> bytes:
+        self._trim()
         return bytes(self.head) + (CUT if self.dropped else b"") + bytes(self.tail)
 
 
@@ -83,7 +88,7 @@ def jobs() -> int:
 
 @contextmanager
 def alone() -> Iterator[None]:
-    """Within it no other process runs than the one that this thread starts."""
+    """Within it one process runs at a time, whoever starts it."""
     with _exclusive:
         held = 0
         try:
