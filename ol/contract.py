@@ -44,6 +44,12 @@ def prototypes(headers: Mapping[str, str], entry: str) -> dict[str, Prototype]:
     return found
 
 
+def inherited(headers: Mapping[str, str], entry: str) -> frozenset[str]:
+    """The functions that the header `entry` has from those that it includes."""
+    included = [name for name in _INCLUDE.findall(headers[entry]) if name in headers]
+    return frozenset(function for name in included for function in prototypes(headers, name))
+
+
 def _flatten(headers: Mapping[str, str], name: str, seen: set[str]) -> str:
     if name in seen or name not in headers:
         return ""

@@ -4,7 +4,7 @@ import ast
 import textwrap
 from collections.abc import Mapping, Sequence
 
-from ol.contract import Prototype, prototypes
+from ol.contract import Prototype, inherited, prototypes
 from ol.manifest import Module, StubEntry
 
 _WIDTH = 100
@@ -14,8 +14,8 @@ def c_stub(module: Module, unit: str, headers: Mapping[str, str], rules: StubEnt
     """The stub of one C unit: each function of the contract that belongs in it, not done yet."""
     entry = _header_of(module, unit)
     known = prototypes(headers, entry)
-    own = prototypes({entry: headers[entry]}, entry) if len(module.units) > 1 else known
-    names = [name for name in module.defines if name in own]
+    elsewhere = inherited(headers, entry) if len(module.units) > 1 else frozenset()
+    names = [name for name in module.defines if name in known and name not in elsewhere]
     lines = [_top(module, unit, entry), f'#include "{entry}"', "", "#include <stddef.h>"]
     for name in names:
         lines += ["", _function(known[name], rules, known)]
