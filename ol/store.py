@@ -5,6 +5,7 @@ A key changes with any input, so nothing is ever invalidated; the file may be de
 
 import sqlite3
 import threading
+import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,6 +13,8 @@ from pathlib import Path
 from ol.errors import ToolError
 
 _SCHEMA = "CREATE TABLE IF NOT EXISTS blob (key TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID"
+_PATIENCE = 30.0
+"""Seconds to wait for another run that writes."""
 
 
 class Store:
@@ -47,8 +50,21 @@ class Store:
 
     def _open(self) -> sqlite3.Connection:
         self._path.parent.mkdir(parents=True, exist_ok=True)
-        db = sqlite3.connect(self._path, timeout=30, check_same_thread=False)
-        db.execute("PRAGMA journal_mode = WAL")
+        db = sqlite3.connect(self._path, timeout=_PATIENCE, check_same_thread=False)
+        _write_ahead(db)
         db.execute("PRAGMA synchronous = NORMAL")
         db.execute(_SCHEMA)
         return db
+
+
+def _write_ahead(db: sqlite3.Connection) -> None:
+    """SQLite waits for no other connection to make this switch: it says at once that it is locked."""
+    end = time.monotonic() + _PATIENCE
+    while True:
+        try:
+            db.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() > end:
+                raise
+            time.sleep(0.02)
