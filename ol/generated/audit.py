@@ -17,6 +17,7 @@ from ol.generated.scope import Scope, chosen
 from ol.generated.units import Units, find_units
 from ol.generated.verdicts import Found, report_of
 from ol.manifest import Module, TestEntry
+from ol.parallel import together
 from ol.store import Store
 from ol.testbed import Testbed, prepare
 from ol.toolchain import Sanitizer
@@ -101,11 +102,19 @@ def _bed(
 
 
 def _prepared(engine: Engine, clock: _Clock) -> tuple[str, ...]:
-    engine.mass(Sanitizer.ASAN)
+    together([partial(_build, engine), partial(_watch, engine)])
     clock.lap("building")
     never = engine.prove_the_switch()
     clock.lap("building")
     return never
+
+
+def _build(engine: Engine) -> None:
+    engine.mass(Sanitizer.ASAN)
+
+
+def _watch(engine: Engine) -> None:
+    _ = engine.reach
 
 
 def _is_settled(known: Known, *, matrix: bool) -> bool:
@@ -116,7 +125,7 @@ def _run(engine: Engine, ledger: Ledger, *, matrix: bool) -> None:
     """Cheap tests first; what lives is compared with the original's code; the rest of the tests, then
     the other builds, on what is left."""
     open_ones = {m: k for m, k in ledger.items() if not _is_settled(k, matrix=matrix)}
-    engine.run(Sanitizer.ASAN, open_ones, lambda m: engine.by_promise(m)[:CHEAP])
+    engine.run(Sanitizer.ASAN, open_ones, engine.by_promise, most=CHEAP)
     compare(engine, alive(open_ones))
     if matrix:
         engine.run(Sanitizer.ASAN, open_ones, engine.by_promise, every=True)

@@ -1,6 +1,8 @@
 """From a module's mutants to what the tests notice of them: baseline, forced failure, mass run."""
 
 import hashlib
+import zlib
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -9,7 +11,7 @@ from pathlib import Path
 from ol.errors import ToolError
 from ol.generated.mass import Baseline, Job, Mass, play, rounds
 from ol.generated.memory import Memory
-from ol.generated.model import Ledger, Mutant
+from ol.generated.model import Kill, Ledger, Mutant
 from ol.generated.reach import Reach, probe
 from ol.generated.units import Units
 from ol.lane import Sources
@@ -24,6 +26,34 @@ ITSELF = 0
 """The selector's value for the unit as it is."""
 
 
+_HOPE = {2: 1.0, 1: 0.5, 0: 0.05}
+"""By what the probe build promises of a test."""
+
+
+@dataclass(kw_only=True)
+class Tally:
+    """What each test has killed so far. While little is known, different mutants try different tests."""
+
+    ran: Counter[str] = field(default_factory=Counter)
+    killed: Counter[str] = field(default_factory=Counter)
+
+    def note(self, test: str, *, killed: bool) -> None:
+        self.ran[test] += 1
+        self.killed[test] += killed
+
+    def worth(self, test: str, number: int, seconds: float) -> float:
+        """Kills in a second of running, as far as is known."""
+        ran = self.ran[test]
+        rate = (self.killed[test] + 0.5) / (ran + 1)
+        luck = (zlib.crc32(f"{test} {number}".encode()) % 1000) / 1000 if ran < _ENOUGH else 1.0
+        return rate * luck / (seconds + _START)
+
+
+_ENOUGH = 8
+_START = 0.005
+"""Seconds that a run costs beside the test."""
+
+
 @dataclass(kw_only=True)
 class Engine:
     """Objects are built when something is to be run: a run that only remembers builds nothing."""
@@ -34,6 +64,7 @@ class Engine:
     memory: Memory
     progress: Progress
     runs: int = 0
+    tally: Tally = field(default_factory=Tally)
     _masses: dict[tuple[Sanitizer, bool], Mass] = field(default_factory=dict)
 
     def tests(self, sanitizer: Sanitizer) -> list[TestEntry]:
@@ -62,7 +93,8 @@ class Engine:
                 wanted=self.wanted,
                 statuses=self.bed.builder.course.entry.statuses,
             )
-            _measure(made, self.tests(sanitizer), self.bed.module.id)
+            times = 1 if leaks else 2
+            _measure(made, self.tests(sanitizer), self.bed.module.id, times)
             self._masses[sanitizer, leaks] = made
         return self._masses[sanitizer, leaks]
 
@@ -95,24 +127,26 @@ class Engine:
         order: Callable[[Mutant], Sequence[TestEntry]],
         *,
         every: bool = False,
+        most: int = 1 << 30,
         leaks: bool = False,
         label: str = "running the mutants",
     ) -> None:
-        """Lets the tests of one lane loose on the mutants of `ledger`."""
+        """Lets the tests of one lane loose on the mutants of `ledger`, `most` of them on each."""
         mine = {t.id for t in self.tests(sanitizer)}
         mass = self.mass(sanitizer, leaks=leaks)
         before = mass.runs
 
-        def keep(changed: Ledger) -> None:
+        def keep(changed: Ledger, pairs: Sequence[tuple[Job, Kill | None]]) -> None:
             self.memory.keep(changed)
-            kills = [(m.key, k.test) for m, known in changed.items() for k in known.kills]
-            if kills:
-                self.hints |= dict(kills)
+            for job, kill in pairs:
+                self.tally.note(job.test.id, killed=kill is not None)
+                if kill:
+                    self.hints[job.mutant.key] = kill.test
 
         def chosen(mutant: Mutant) -> list[TestEntry]:
             return [t for t in order(mutant) if t.id in mine]
 
-        for settled in rounds(mass, ledger, chosen, every=every, keep=keep):
+        for settled in rounds(mass, ledger, chosen, every=every, most=most, keep=keep):
             self.progress(f"{self.bed.module.id}: {label}", settled, len(ledger))
         self.runs += mass.runs - before
         self.memory.hint(self.hints.items())
@@ -122,27 +156,25 @@ class Engine:
         return self.memory.hints()
 
     def by_promise(self, mutant: Mutant) -> list[TestEntry]:
-        """Tests that reach it: what killed it once, then those where its value differs, then fast ones."""
-        named = {m.test for m in self.bed.module.mutants}
+        """Tests that reach it: what killed it once, then those that kill most for their time."""
         times = self.mass(Sanitizer.ASAN).baseline
         hinted = self.hints.get(mutant.key)
 
-        def rank(test: TestEntry) -> tuple[bool, int, bool, float]:
+        def rank(test: TestEntry) -> tuple[bool, float]:
             known = times.get(test.id)
-            cost = known.seconds if known else 1.0
-            promise = self.reach.promise(test, mutant.number)
-            return test.id != hinted, -promise, cost > 0.02 and test.id not in named, cost
+            worth = self.tally.worth(test.id, mutant.number, known.seconds if known else 1.0)
+            return test.id != hinted, -worth * _HOPE[self.reach.promise(test, mutant.number)]
 
         tests = [t for t in self.bed.module.tests if self.reach.may_notice(t, mutant)]
         return sorted(tests, key=rank)
 
 
-def _measure(mass: Mass, tests: Sequence[TestEntry], module: str) -> None:
-    """The unit itself, twice, in another order the second time."""
+def _measure(mass: Mass, tests: Sequence[TestEntry], module: str, times: int) -> None:
+    """The unit itself, in another order the second time."""
     first = [(ITSELF, t) for t in tests]
     runs = [
         {t.id: frame for (_, t), frame in zip(order, mass.frames(order), strict=True)}
-        for order in (first, first[::-1])
+        for order in (first, first[::-1])[:times]
     ]
     for test in tests:
         pair = [run[test.id] for run in runs]

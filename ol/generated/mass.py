@@ -4,7 +4,7 @@ A run whose observations equal the baseline's has passed; only what differs is j
 a comparison of bytes, and a kill one judgement.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -114,33 +114,41 @@ def play(
             done(confirmed)
 
 
-Order = Callable[[Mutant], Iterable[TestEntry]]
-"""The tests that may notice a mutant, the most promising first."""
+Order = Callable[[Mutant], Sequence[TestEntry]]
+"""The tests that may notice a mutant, the most promising first; asked again in every round."""
 
 
 def rounds(
-    mass: Mass, ledger: Ledger, order: Order, *, every: bool, keep: Callable[[Ledger], None]
+    mass: Mass,
+    ledger: Ledger,
+    order: Order,
+    *,
+    every: bool,
+    most: int,
+    keep: Callable[[Ledger, Sequence[tuple[Job, Kill | None]]], None],
 ) -> Iterator[int]:
-    """Runs until each mutant of `ledger` has died or met all its tests; with `every`, all of them in any
-    case. Runs that the ledger holds are not repeated. Yields how many mutants are settled after each
-    round; `keep` is given the changed part of the ledger as it grows."""
-    waiting = {m: [t for t in order(m) if mass.run_key(t) not in ledger[m].runs] for m in ledger}
-    width = 1
+    """Runs until each mutant of `ledger` has died, or met `most` tests now, or all of its tests; with
+    `every`, all of them in any case. Runs that the ledger holds are not repeated. Yields how many mutants
+    are settled after each round; `keep` is given what changed, and what has just been run."""
+    left = dict.fromkeys(ledger, most)
 
     def note(pairs: Sequence[tuple[Job, Kill | None]]) -> None:
         for job, kill in pairs:
             ledger[job.mutant].runs[mass.run_key(job.test)] = kill
-        keep({job.mutant: ledger[job.mutant] for job, _ in pairs})
+        keep({job.mutant: ledger[job.mutant] for job, _ in pairs}, pairs)
 
-    turn = 0
+    width, turn = 1, 0
     while True:
-        live = [m for m, tests in waiting.items() if tests and (every or not ledger[m].kills)]
-        yield len(waiting) - len(live)
-        if not live:
-            return
-        jobs = [Job(mutant=m, test=t) for m in live for t in waiting[m][:width]]
+        live = [m for m, n in left.items() if n > 0 and (every or not ledger[m].kills)]
+        jobs = []
         for m in live:
-            waiting[m] = waiting[m][width:]
+            fresh = [t for t in order(m) if mass.run_key(t) not in ledger[m].runs]
+            chosen = fresh[: min(width, left[m])]
+            jobs += [Job(mutant=m, test=t) for t in chosen]
+            left[m] = left[m] - len(chosen) if chosen else 0
+        yield len(left) - len({j.mutant.number for j in jobs})
+        if not jobs:
+            return
         play(mass, jobs, note)
         turn += 1
-        width = min(width * 2, 16) if turn >= 2 or every else 1
+        width = min(width * 2, 16) if turn >= 3 or every else 1
