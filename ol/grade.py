@@ -11,9 +11,12 @@ from ol.gate import refused_objects, refused_sources
 from ol.lane import Sources
 from ol.manifest import Module, TestEntry, Way
 from ol.store import Store
-from ol.submission import diagnosed
+from ol.submission import diagnosed, with_prototypes
 from ol.testbed import Testbed, UnitObjects, builds_of, prepare
 from ol.verdict import Grade, Outcome, Refused, TestResult, Verdict
+
+_SYMBOLS_TAKE = 30.0
+"""Seconds that symbolising may take on a busy machine."""
 
 
 def grade(
@@ -67,13 +70,17 @@ def _outcome(
     except CompileError as error:
         return [diagnosed(course, module, submission, error.diagnostics)], []
     if refused := refused_objects(course, store, module, submission, unit):
-        return refused, []
-    return [], [_explained(bed, unit, r) for r in bed.run(unit, tests)]
+        return with_prototypes(course, module, submission, refused), []
+    return [], _explained(bed, unit, bed.run(unit, tests))
 
 
-def _explained(bed: Testbed, unit: UnitObjects, result: TestResult) -> TestResult:
-    """A result whose sanitizer reports name functions and lines; they cost too much for every run."""
-    if not {Way.SANITIZER, Way.CRASH} & set(result.ways):
-        return result
-    again = bed.careful(symbols=True).run(unit, [bed.module.test(result.test)])[0]
-    return again if again.ways == result.ways else result
+def _explained(bed: Testbed, unit: UnitObjects, results: list[TestResult]) -> list[TestResult]:
+    """The results, with sanitizer reports that name functions and lines: too dear for every run, and so
+    slow that the limits on time are not for them."""
+    told = [r for r in results if {Way.SANITIZER, Way.CRASH} & set(r.ways) and Way.TIMEOUT not in r.ways]
+    if not told:
+        return results
+    tests = [bed.module.test(r.test) for r in told]
+    longer = [replace(t, seconds=t.seconds + _SYMBOLS_TAKE) for t in tests]
+    again = {r.test: r for r in replace(bed, patient=True).careful(symbols=True).run(unit, longer)}
+    return [again[r.test] if r.test in again and again[r.test].ways == r.ways else r for r in results]

@@ -2,11 +2,14 @@
 to write instead."""
 
 import re
+from collections.abc import Sequence
+from dataclasses import replace
 
 from ol import contract
 from ol.course import Course
 from ol.lane import Sources
 from ol.manifest import Language, Module
+from ol.refusal import Rule
 from ol.start import headers
 from ol.verdict import Refused
 
@@ -32,17 +35,38 @@ def diagnosed(course: Course, module: Module, sources: Sources, diagnostics: str
     return Refused(rule="it compiles", what=what, where=place, detail=detail)
 
 
+def with_prototypes(
+    course: Course, module: Module, sources: Sources, refused: Sequence[Refused]
+) -> list[Refused]:
+    """The same, where a function of the contract is missing with its prototype, and beside it what the
+    unit has in its place: the function as `static`, or the only one that nobody asked for."""
+    if module.language is not Language.C:
+        return list(refused)
+    others = [_symbol(r) for r in refused if r.rule == Rule.EXTRA]
+    found = []
+    for one in refused:
+        name = _symbol(one)
+        if one.rule == Rule.MISSING and name in module.defines:
+            one = replace(one, detail=_beside(course, module, sources, name, [name, *others[:1]]))
+        found.append(one)
+    return found
+
+
+def _symbol(refused: Refused) -> str:
+    return refused.what.partition(" ")[0]
+
+
 def _both_prototypes(course: Course, module: Module, sources: Sources, message: str) -> str:
-    known = contract.prototypes(headers(course), module.contract[0])
-    for name in module.defines:
-        if name in message and name in known:
-            texts = [contract.written(t.decode("utf-8", "replace"), name) for t in sources.values()]
-            mine = next((t for t in texts if t), "")
-            return f"contract  {known[name].text}\nyours     {mine}"
-    return ""
+    names = (n for n in module.defines if n in message)
+    return next((both for n in names if (both := _beside(course, module, sources, n, [n]))), "")
 
 
-def missing(course: Course, module: Module, name: str) -> str:
-    """The prototype of a function of the contract, to show beside its absence."""
-    known = contract.prototypes(headers(course), module.contract[0])
-    return f"contract  {known[name].text}" if name in known else ""
+def _beside(course: Course, module: Module, sources: Sources, name: str, mine: Sequence[str]) -> str:
+    """The contract's prototype of `name` over the first function in `mine` that the unit writes."""
+    entries = (contract.prototypes(headers(course), header) for header in module.contract)
+    known = next((found[name] for found in entries if name in found), None)
+    if known is None:
+        return ""
+    texts = (contract.written(t.decode("utf-8", "replace"), n) for n in mine for t in sources.values())
+    yours = next((text for text in texts if text), "")
+    return f"contract  {known.text}" + (f"\nyours     {yours}" if yours else "")
