@@ -64,7 +64,7 @@ class Workspace:
         if text.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in text:
             step = "save it as UTF-8; compilers cannot read UTF-16"
             raise Unreadable(unit, "it is UTF-16, or holds NUL bytes", step, Exit.UNBUILDABLE)
-        if not text.strip():
+        if not text.removeprefix(b"\xef\xbb\xbf").strip():
             step = f"write it, or get the stub back with `{start} --force`"
             raise Unreadable(unit, "it is empty", step, Exit.UNBUILDABLE)
         return text
