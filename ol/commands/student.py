@@ -148,6 +148,8 @@ def check(
     if seed is None:
         seed = secrets.randbits(63) if grade else 0
     ref_deps = ref_deps or grade
+    if (everything or module is None) and (name is not None or as_json):
+        raise click.UsageError("-k and --json go with one module, as in `ol check L9.4 --json`")
     if everything or module is None:
         return check_many(
             compiler,
@@ -164,7 +166,8 @@ def check(
     if as_json:
         screen.write(render.document(verdict).decode())
     else:
-        screen.write(render.text(verdict, chosen, bench.workspace.submission(chosen)))
+        sources = bench.workspace.submission(chosen)
+        screen.write(render.text(verdict, chosen, sources, screen.width()))
     return use_case.exit_code(verdict)
 
 

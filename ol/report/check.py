@@ -8,23 +8,22 @@ import msgspec
 
 from ol.lane import Sources
 from ol.manifest import Module, Way
-from ol.report.failures import excerpt, failure_lines, printable
+from ol.report.failures import excerpt, failure_lines, few_lines, printable, short
 from ol.report.sanitizer import cut
 from ol.verdict import Failure, Grade, Outcome, Refused, TestResult, Verdict
 
 FORMAT_VERSION = 1
 _SEVERITY = (Way.CRASH, Way.SANITIZER, Way.CHECK)
-_DETAIL_LINES = 16
 
 
-def text(verdict: Verdict, module: Module, sources: Sources) -> str:
-    """The report of `ol check`."""
+def text(verdict: Verdict, module: Module, sources: Sources, width: int | None = None) -> str:
+    """The report of `ol check`; the failures after the first take a line each, of `width` characters."""
     if verdict.grade is Grade.REFUSED:
         return "\n".join(_refusal(verdict, sources))
     lines: list[str] = []
     if verdict.failed:
         lines += _first_failure(verdict, module, sources)
-        lines += _others(verdict, module)
+        lines += _others(verdict, width)
     return "\n".join([*lines, *_last(verdict, module)])
 
 
@@ -38,7 +37,7 @@ def _refusal(verdict: Verdict, sources: Sources) -> list[str]:
 def _refused(one: Refused, sources: Sources) -> list[str]:
     lines = [f"{one.where}: {printable(one.what)}" if one.where else printable(one.what)]
     shown = one.detail or "\n".join(excerpt(one.where, sources))
-    lines += [f"    {line}" for line in printable(shown).splitlines()[:_DETAIL_LINES]]
+    lines += [f"    {line}" for line in few_lines(shown)]
     lines.append(f"  rule      {one.rule}")
     if one.instead:
         lines.append(f"  instead   {one.instead}")
@@ -71,19 +70,21 @@ def _detail(failure: Failure, sources: Sources) -> tuple[str, list[str]]:
     if "Sanitizer" in failure.detail or ": runtime error:" in failure.detail:
         place, lines = cut(failure.detail, sources)
         return failure.where or place, lines
-    return failure.where, printable(failure.detail).strip().splitlines()[:_DETAIL_LINES]
+    return failure.where, few_lines(failure.detail)
 
 
-def _others(verdict: Verdict, module: Module) -> list[str]:
+def _others(verdict: Verdict, width: int | None) -> list[str]:
     lines = []
     for result in verdict.failed[1:]:
         failure = telling(result)
         where = f" at {failure.where}" if failure.where else ""
-        got = re.sub(r" \(0x[0-9a-f]+\)", "", printable(" ".join(failure.got.split())))[:70]
+        got = re.sub(r" \(0x[0-9a-f]+\)", "", short(failure.got))[:70]
         lines.append(f"also failed: {result.test} ({failure.way}{where}: got {got})")
+        if width and len(lines[-1]) > width:
+            lines[-1] = f"also failed: {result.test}"
     idle = sum(r.outcome is Outcome.NOT_RUN for r in verdict.results)
     if idle:
-        lines.append(f"not run after the time-out: {idle} tests")
+        lines.append(f"not run after the time-out: {idle} {'test' if idle == 1 else 'tests'}")
     return [*lines, ""] if lines else []
 
 

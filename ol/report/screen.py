@@ -11,10 +11,14 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 PIPE_WIDTH = 140
+_PLAIN = str.maketrans(
+    {"±": "+/-", "…": "...", "✓": "+", "✗": "x", "·": "-", "→": "->", "≤": "<=", "≥": ">=", "×": "x"}
+    | {"–": "-", "—": "-", "“": '"', "”": '"', "‘": "'", "’": "'", "└": "`", "├": "|", "─": "-", "│": "|"}
+)
 
 
 def write(text: str) -> None:
-    """Plain text to stdout; characters that the locale lacks are replaced."""
+    """Plain text to stdout. What the locale has no letters for is spelled in ASCII, or escaped."""
     _emit(sys.stdout, text)
 
 
@@ -24,8 +28,12 @@ def write_error(text: str) -> None:
 
 def _emit(stream: Any, text: str) -> None:
     encoding = stream.encoding or "utf-8"
+    try:
+        text.encode(encoding)
+    except UnicodeEncodeError:
+        text = text.translate(_PLAIN).encode(encoding, "backslashreplace").decode(encoding)
     with suppress(BrokenPipeError):
-        stream.write(text.encode(encoding, "replace").decode(encoding) + "\n")
+        stream.write(text + "\n")
         stream.flush()
 
 
@@ -35,6 +43,13 @@ def console() -> "Console":
 
     width = None if sys.stdout.isatty() else PIPE_WIDTH
     return Console(file=sys.stdout, width=width, highlight=False, emoji=False)
+
+
+def width() -> int | None:
+    """Of the terminal that stdout is; None in a pipe."""
+    if not sys.stdout.isatty():
+        return None
+    return os.get_terminal_size(sys.stdout.fileno()).columns or None
 
 
 def is_narrow() -> bool:
