@@ -26,7 +26,8 @@ static void saw_inner(tl_pool *outer, call c) {
     inner_call inner = {.c = c};
     ol_saw_status("outer status", tl_parallel_for(outer, 1, 1, attend_inside, &inner));
     const int busy = inner.status == TL_EBUSY;
-    ol_saw_fact("status", inner.status == TL_OK || (busy && c.tp == outer), "TL_OK, or TL_EBUSY from the outer pool");
+    ol_saw_fact("tl_flash_attn_fwd_f32", inner.status == TL_OK || (busy && c.tp == outer),
+                "TL_OK, or TL_EBUSY from the outer pool");
     ol_saw_fact("error slot", !busy || inner.explained, "says who was busy");
     if (busy) attend(c);
 }
@@ -43,7 +44,7 @@ static void call_inside(world *w, tl_pool *outer, tl_pool *tp, tl_arena *arena) 
     }
     OL_ORACLE {
         ol_want_status("outer status", TL_OK);
-        ol_want_fact("status");
+        ol_want_fact("tl_flash_attn_fwd_f32");
         ol_want_fact("error slot");
         ol_want_fact("scratch");
     }

@@ -24,7 +24,7 @@ static void scratch_use(int64_t Tk, const char *peak) {
         saw_mark("mark on entry", arena);
         call c = call_on(&w);
         c.scratch = arena;
-        ol_saw_status("status", attend(c));
+        ol_saw_status("tl_flash_attn_fwd_f32", attend(c));
         saw_mark("mark on return", arena);
         tl_arena_stats stats;
         tl_arena_stats_get(arena, &stats);
@@ -35,7 +35,7 @@ static void scratch_use(int64_t Tk, const char *peak) {
     OL_ORACLE {
         uint8_t held[100];
         memset(held, 0x5a, sizeof held);
-        ol_want_status("status", TL_OK);
+        ol_want_status("tl_flash_attn_fwd_f32", TL_OK);
         ol_want_same("mark on entry", "mark on return");
         ol_want_u8("what the arena held", held, 100);
     }
@@ -80,12 +80,12 @@ OL_TEST(warm_scratch_needs_no_memory) {
         int64_t hook = ol_hook_allocs(), heap = ol_heap_allocs();
         tl_status status = attend(c);
         hook = ol_hook_allocs() - hook, heap = ol_heap_allocs() - heap;
-        ol_saw_status("status", status);
+        ol_saw_status("tl_flash_attn_fwd_f32", status);
         ol_saw_int("requests to the allocator hook", hook);
         ol_saw_int("calls of malloc", heap);
     }
     OL_ORACLE {
-        ol_want_status("status", TL_OK);
+        ol_want_status("tl_flash_attn_fwd_f32", TL_OK);
         ol_want_int("requests to the allocator hook", 0);
         ol_want_int("calls of malloc", 0);
     }
@@ -112,14 +112,14 @@ static void fails_at(int64_t k, world *w, tl_arena *arena) {
         tl_status status = attend(c);
         ol_hook_fail_at(0);
         if (arena) saw_mark("mark on return", arena);
-        ol_saw_fact("status", status == TL_OK || status == TL_ENOMEM, "TL_OK or TL_ENOMEM");
+        ol_saw_fact("tl_flash_attn_fwd_f32", status == TL_OK || status == TL_ENOMEM, "TL_OK or TL_ENOMEM");
         ol_saw_fact("error slot", status == TL_OK || tl_last_error()[0] != '\0', "says what failed");
         ol_saw_fact("leaks", arena || ol_hook_live() == live, "nothing is left allocated");
         if (status != TL_OK) ol_saw_status("status of the next call", attend(c));
         else ol_saw_status("status of the next call", TL_OK);
     }
     OL_ORACLE {
-        ol_want_fact("status");
+        ol_want_fact("tl_flash_attn_fwd_f32");
         ol_want_fact("error slot");
         ol_want_fact("leaks");
         ol_want_status("status of the next call", TL_OK);
@@ -143,11 +143,11 @@ static void asks_for_too_much(world *w) {
     clear_outputs(w);
     OL_UNIT {
         tl_status status = attend(call_on(w));
-        ol_saw_fact("status", status == TL_OK || status == TL_ENOMEM, "TL_OK or TL_ENOMEM");
+        ol_saw_fact("tl_flash_attn_fwd_f32", status == TL_OK || status == TL_ENOMEM, "TL_OK or TL_ENOMEM");
         ol_saw_fact("leaks", ol_hook_live() == 0, "nothing is left allocated");
     }
     OL_ORACLE {
-        ol_want_fact("status");
+        ol_want_fact("tl_flash_attn_fwd_f32");
         ol_want_fact("leaks");
     }
 }

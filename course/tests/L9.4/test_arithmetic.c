@@ -21,13 +21,13 @@ static void close_to_flash(world *w) {
     note_world("large blocks", w);
     ol_fill_sentinel_f32(w->out, out_size(w));
     OL_UNIT {
-        ol_saw_status("status", decode(call_on(w)));
+        ol_saw_status("tl_paged_attn_decode_f32", decode(call_on(w)));
         ol_saw_f32("out beside L9.3", w->out, out_dims(w));
     }
     OL_ORACLE {
         float *want = ol_new(out_size(w), sizeof *want);
         flash(w, want);
-        ol_want_status("status", TL_OK);
+        ol_want_status("tl_paged_attn_decode_f32", TL_OK);
         ol_want_close_f32("out beside L9.3", want, out_size(w), 1e-4, 1e-5);
     }
 }

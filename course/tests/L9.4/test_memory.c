@@ -77,7 +77,7 @@ enum { STACK = 512 << 10, GUARD = 4 << 20, LONG_CONTEXT = 400000 };
 
 static void *decode_on_thread(void *arg) {
     const world *w = arg;
-    ol_saw_status("status", decode(call_on(w)));
+    ol_saw_status("tl_paged_attn_decode_f32", decode(call_on(w)));
     return NULL;
 }
 
@@ -104,7 +104,7 @@ OL_TEST(stack_does_not_grow_with_the_context) {
     }
     OL_ORACLE {
         flash(&w, w.out);
-        ol_want_status("status", TL_OK);
+        ol_want_status("tl_paged_attn_decode_f32", TL_OK);
         ol_want_bits_f32("out", w.out, out_size(&w));
     }
     close_pool(&w);
@@ -142,7 +142,7 @@ static void decode_sealed(world *w) {
     void *q = sealed(w->q, q_bytes), *tables = sealed(w->tables, table_bytes), *lens = sealed(w->lens, lens_bytes);
     call c = call_on(w);
     c.q = q, c.block_tables = tables, c.ctx_lens = lens;
-    ol_saw_status("status", decode(c));
+    ol_saw_status("tl_paged_attn_decode_f32", decode(c));
     munmap(q, q_bytes);
     munmap(tables, table_bytes);
     munmap(lens, lens_bytes);
@@ -172,7 +172,7 @@ OL_TEST(inputs_stay_untouched) {
     }
     OL_ORACLE {
         flash(&w, w.out);
-        ol_want_status("status", TL_OK);
+        ol_want_status("tl_paged_attn_decode_f32", TL_OK);
         ol_want_bits_f32("out", w.out, out_size(&w));
         ol_want_text("error slot", "left by an earlier call");
         ol_want_u16("the pool's cells", w.cells, w.s.n_blocks * w.s.layers * 2 * w.s.Hkv * w.s.block * w.s.D);
@@ -190,14 +190,14 @@ OL_TEST(rows_past_the_last_stay_untouched) {
     OL_UNIT {
         call c = call_on(&w);
         c.out = all + guard;
-        ol_saw_status("status", decode(c));
+        ol_saw_status("tl_paged_attn_decode_f32", decode(c));
         ol_saw_f32("before the first row", all, OL_DIMS({"element", guard}));
         ol_saw_f32("out", all + guard, out_dims(&w));
         ol_saw_f32("past the last row", all + guard + n, OL_DIMS({"element", guard}));
     }
     OL_ORACLE {
         flash(&w, w.out);
-        ol_want_status("status", TL_OK);
+        ol_want_status("tl_paged_attn_decode_f32", TL_OK);
         ol_want_bits_f32("before the first row", all, guard);
         ol_want_bits_f32("out", w.out, n);
         ol_want_bits_f32("past the last row", all + guard + n, guard);

@@ -29,11 +29,11 @@ OL_TEST(hand_example) {
     open_pool(&w);
     note_world("section 3, table [3, 1]", &w);
     OL_UNIT {
-        ol_saw_status("status", decode(call_on(&w)));
+        ol_saw_status("tl_paged_attn_decode_f32", decode(call_on(&w)));
         ol_saw_f32("out", w.out, out_dims(&w));
     }
     OL_ORACLE {
-        ol_want_status("status", TL_OK);
+        ol_want_status("tl_paged_attn_decode_f32", TL_OK);
         ol_want_close_f32("out", (float[]){3.0f, 4.0f}, 2, 0.0, 1e-6);
     }
     close_pool(&w);
@@ -48,13 +48,13 @@ static void is_close_to_naive(int64_t layer, int64_t window) {
     open_pool(&w);
     note_world("shuffled blocks", &w);
     OL_UNIT {
-        ol_saw_status("status", decode(call_on(&w)));
+        ol_saw_status("tl_paged_attn_decode_f32", decode(call_on(&w)));
         ol_saw_f32("out", w.out, out_dims(&w));
     }
     OL_ORACLE {
         float *want = ol_new(out_size(&w), sizeof *want);
         naive(&w, want);
-        ol_want_status("status", TL_OK);
+        ol_want_status("tl_paged_attn_decode_f32", TL_OK);
         ol_want_close_f32("out", want, out_size(&w), 1e-4, 1e-5);
     }
     close_pool(&w);
@@ -128,8 +128,10 @@ static void is_batch_invariant(int64_t block, oracle *wanted) {
     ol_note("all 16 in reverse order");
     OL_STATUS(TL_OK, decode_reversed(&w, turned));
     OL_UNIT {
+        ol_note("each of the 16 sequences alone (B=1), block %d, against all 16 at once", (int)block);
         ol_saw_f32("in the batch", w.out, out_dims(&w));
         ol_saw_f32("alone", alone, out_dims(&w));
+        ol_note("all 16 in reverse order, block %d, against the order above", (int)block);
         ol_saw_f32("in the batch", w.out, out_dims(&w)); /* each comparison takes its pair */
         ol_saw_f32("in reverse", turned, out_dims(&w));
     }

@@ -72,11 +72,11 @@ static void accept_no_sequence(world *w) {
     c.max_blocks = 0;
     ol_fill_sentinel_f32(w->out, out_size(w));
     OL_UNIT {
-        ol_saw_status("status", decode(c));
+        ol_saw_status("tl_paged_attn_decode_f32", decode(c));
         ol_saw_f32("untouched out", w->out, out_dims(w));
     }
     OL_ORACLE {
-        ol_want_status("status", TL_OK);
+        ol_want_status("tl_paged_attn_decode_f32", TL_OK);
         ol_want_bits_f32("untouched out", w->out, out_size(w));
     }
 }

@@ -191,22 +191,23 @@ void note_world(const char *what, const world *w) {
     char lens[160] = "";
     for (int64_t b = 0, at = 0; b < s->B && at < 140; b++)
         at += snprintf(lens + at, sizeof lens - (size_t)at, " %d", (int)w->lens[b]);
-    ol_note("%s: B=%d, H=%d, Hkv=%d, D=%d, block %d, layer %d of %d, window %lld, scale %g, lens%s", what, (int)s->B,
-            (int)s->H, (int)s->Hkv, (int)s->D, (int)s->block, (int)s->layer, (int)s->layers, (long long)s->window,
-            (double)s->scale, lens);
+    ol_note("%s: B=%d, H=%d, Hkv=%d, D=%d, block %d, layer %d of %d, window %lld, scale %g, lens%s; unused slots"
+            " hold 65504, -65504 or NaN",
+            what, (int)s->B, (int)s->H, (int)s->Hkv, (int)s->D, (int)s->block, (int)s->layer, (int)s->layers,
+            (long long)s->window, (double)s->scale, lens);
 }
 
 void call_gives_bits(world *w, const char *what, oracle *wanted) {
     note_world(what, w);
     ol_fill_sentinel_f32(w->out, out_size(w));
     OL_UNIT {
-        ol_saw_status("status", decode(call_on(w)));
+        ol_saw_status("tl_paged_attn_decode_f32", decode(call_on(w)));
         ol_saw_f32("out", w->out, out_dims(w));
     }
     OL_ORACLE {
         float *want = ol_new(out_size(w), sizeof *want);
         wanted(w, want);
-        ol_want_status("status", TL_OK);
+        ol_want_status("tl_paged_attn_decode_f32", TL_OK);
         ol_want_bits_f32("out", want, out_size(w));
     }
 }
@@ -222,12 +223,12 @@ void call_is_refused(world *w, const char *why, tl_status wanted, call c) {
     ol_fill_sentinel_f32(w->out, out_size(w));
     OL_UNIT {
         tl_set_last_error(NULL);
-        ol_saw_status("status", decode(c));
+        ol_saw_status("tl_paged_attn_decode_f32", decode(c));
         ol_saw_text("error slot", tl_last_error());
         ol_saw_f32("untouched out", w->out, out_dims(w));
     }
     OL_ORACLE {
-        ol_want_status("status", wanted);
+        ol_want_status("tl_paged_attn_decode_f32", wanted);
         ol_want_text_with("error slot", "tl_paged_attn_decode_f32");
         ol_want_bits_f32("untouched out", w->out, out_size(w));
     }
