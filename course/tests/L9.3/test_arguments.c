@@ -90,6 +90,8 @@ OL_TEST(bad_arguments_are_refused) {
     refuse_negatives(&w);
     refuse_null(&w);
     refuse_heads(&w);
+    world one = new_world((shape){.B = 1, .H = 1, .Hkv = 1, .Tq = 1, .Tk = 1, .D = 1, .scale = 1.0f});
+    refuse_null(&one); /* every tensor has one element */
     note_world("without a fault", &w);
     clear_outputs(&w);
     gives_status(TL_OK, call_on(&w));
@@ -141,6 +143,8 @@ static const shape BOTH = {.B = 2, .H = 4, .Hkv = 2, .Tq = 7, .Tk = 20, .D = 6, 
 OL_TEST(writes_its_outputs_and_no_more) {
     world w = new_world(BOTH);
     keeps_to_its_outputs(&w);
+    lse_may_be_null(&w);
+    w = new_world((shape){.B = 1, .H = 2, .Hkv = 1, .Tq = 3, .Tk = 4, .D = 1, .scale = 1.0f});
     lse_may_be_null(&w);
 }
 

@@ -130,6 +130,13 @@ OL_TEST(sizes_of_zero_are_valid) {
     c = (call){.B = 2, .H = 4, .Hkv = 2, .Tq = 3, .Tk = 3, .scale = 1.0f};
     gives_status(TL_OK, c);
 
+    ol_note("vectors without elements and three keys: every score is 0");
+    float lse[1] = {-7.0f};
+    c = (call){.B = 1, .H = 1, .Hkv = 1, .Tq = 1, .Tk = 3, .scale = 1.0f, .lse = lse};
+    gives_status(TL_OK, c);
+    OL_UNIT { ol_saw_f32("lse", lse, OL_DIMS({"query", 1})); }
+    OL_ORACLE { ol_want_close_f32("lse", (float[]){1.0986123f}, 1, 1e-5, 1e-5); }
+
     w = new_world((shape){.B = 2, .H = 4, .Hkv = 2, .Tq = 3, .Tk = 4, .D = 5, .scale = 1.0f});
     for (int which = 0; which < 2; which++) {
         ol_note("%s is 0: nothing is written", which ? "Tq" : "B");
