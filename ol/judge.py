@@ -79,6 +79,7 @@ def judge(test: str, unit: Frame, wanted: tuple[Record, ...], statuses: tuple[st
             failures.append(_ended(Way.EXIT, f"the stream of observations is broken: {error}", unit))
     finished = bool(seen) and seen[-1].kind is Kind.SAW_END
     failures += _raised(seen)
+    failures += _left(seen)
     failures += _endings(unit, finished, has_report=bool(failures))
     if not finished:
         failures = [replace(f, note=f.note or _latest_note(seen)) for f in failures]
@@ -107,6 +108,18 @@ def _raised(seen: tuple[Record, ...]) -> Iterator[Failure]:
             note=_latest_note(seen[:k]),
             detail=trace,
         )
+
+
+def _left(seen: tuple[Record, ...]) -> Iterator[Failure]:
+    """What the unit has changed in its process and not put back."""
+    for record in seen:
+        if record.kind is Kind.SAW_LEFT:
+            yield Failure(
+                way=Way.CHECK,
+                check="leaves the process as it was",
+                expected="no change",
+                got=f"the unit left something changed: {record.name}",
+            )
 
 
 def _latest_note(seen: tuple[Record, ...]) -> str:
@@ -144,7 +157,7 @@ def _pairs(
     for record in seen:
         if record.kind is Kind.SAW_NOTE:
             note = record.name
-        elif record.kind not in (Kind.SAW_END, Kind.SAW_RAISED):
+        elif record.kind not in (Kind.SAW_END, Kind.SAW_RAISED, Kind.SAW_LEFT):
             waiting[record.name].append((record, note))
     for wish in wanted:
         if wish.kind is Kind.WANT_SAME:

@@ -54,7 +54,7 @@ def placed(sandbox: Sandbox, seen: Collection[Path], *, cwd: Path, cache: Path) 
 def _copied(sandbox: Sandbox, paths: tuple[Path, ...], folder: Path) -> tuple[dict[Path, Path], Path]:
     """Copies by the names that they have, and a folder to write to."""
     folder.chmod(0o755)  # Python looks for modules by listing
-    copies = {}
+    copies: dict[Path, Path] = {}
     for path in paths:
         copy = folder / path.name
         if copy.exists():

@@ -96,7 +96,7 @@ class Sandbox:
             *(["--proc", "/proc"] if proc else []),
             *("--dev", "/dev", "--size", "1048576", "--tmpfs", "/dev/shm", "--remount-ro", "/dev"),
             *("--perms", "1777", "--size", _TMP_BYTES, "--tmpfs", "/tmp"),
-            *_bound(readable, writable, (_PACKAGE, *self.hidden)),
+            *_bound(readable, writable, (_PACKAGE, *self.hidden), cwd),
             *("--remount-ro", "/", "--chdir", str(cwd), "--"),
             *leave_root(),
             *limited,
@@ -149,11 +149,13 @@ def _system() -> tuple[str, ...]:
     return tuple(words)
 
 
-def _bound(readable: Sequence[Path], writable: Sequence[Path], hidden: Sequence[Path]) -> Iterator[str]:
+def _bound(
+    readable: Sequence[Path], writable: Sequence[Path], hidden: Sequence[Path], cwd: Path
+) -> Iterator[str]:
     """Folders before what lies in them, and what is hidden before what is named alone under it."""
     roots = [Path(name) for name in _SYSTEM if name not in ("/bin", "/lib")]
     wide = [p for p in readable if any(h != p and h.is_relative_to(p) for h in hidden)]
-    for path in sorted({a for p in (*readable, *writable) for a in p.parents}):
+    for path in sorted({a for p in (*readable, *writable, cwd) for a in p.parents} | {cwd}):
         if path not in (Path("/"), Path("/tmp")) and not any(
             path.is_relative_to(r) for r in (*roots, *wide)
         ):

@@ -30,6 +30,8 @@ class Kind(IntEnum):
     SAW_FACT = 4
     SAW_END = 5
     SAW_RAISED = 6
+    SAW_LEFT = 7
+    """What the unit has changed for whoever runs after it; `name` says it in words."""
     WANT_STATUS = 16
     WANT_CLOSE = 17
     WANT_ULP = 18
@@ -234,5 +236,5 @@ def _record(kind: Kind, name: str, r: _Reader) -> Record:
             return Record(kind=kind, name=name, count=r.number("q"))
         case Kind.WANT_SAME | Kind.WANT_TEXT_WITH | Kind.SAW_RAISED:
             return Record(kind=kind, name=name, text=r.text())
-        case Kind.SAW_NOTE | Kind.SAW_END | Kind.WANT_FACT:
+        case Kind.SAW_NOTE | Kind.SAW_END | Kind.SAW_LEFT | Kind.WANT_FACT:
             return Record(kind=kind, name=name)

@@ -11,7 +11,7 @@ from ol.build import Built
 from ol.errors import ToolError
 from ol.exits import Exit
 from ol.place import placed
-from ol.sandbox import OUTSIDE, Sandbox
+from ol.sandbox import OUTSIDE, Kind, Sandbox
 from ol.stream import Frame, frames
 from ol.toolchain import Sanitizer, Toolchain, environment, install_line
 
@@ -77,7 +77,7 @@ class Runner:
             argv = [
                 *self.toolchain.launch,
                 place.at(self.supervisor.path),
-                *(["--warm"] if self.warm else []),
+                *self._manner(),
             ]
             argv += [place.at(self.suite.path), str(place.logs / "log")]
             argv += [place.at(self.fixtures)] if self.fixtures else []
@@ -86,6 +86,10 @@ class Runner:
         if got is None:
             raise self._cannot_start(done)
         return got
+
+    def _manner(self) -> list[str]:
+        alone = self.sandbox.kind is not Kind.NONE
+        return [*(["--warm"] if self.warm else []), *(["--alone"] if alone else [])]
 
     def _options(self) -> dict[str, str]:
         """Of each sanitizer. LSAN's own are left out: in gcc's ASan they would overrule the rest."""

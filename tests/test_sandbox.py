@@ -55,14 +55,16 @@ def test_a_folder_may_be_shown_without_what_is_hidden_in_it(bubble, tmp_path):
 def test_nothing_can_be_written_but_tmp_and_that_is_bounded(bubble, tmp_path):
     target = tmp_path / "shown"
     target.write_text("")
-    script = f"for p in / /usr /etc /dev {target} /proc/sys/kernel/core_uses_pid; do echo x > $p/x || echo x > $p; done"
+    places = f"/ /usr /etc /dev {target} /proc/sys/kernel/core_uses_pid"
+    script = f"for p in {places}; do echo x > $p/x || echo x > $p; done"
     inside(bubble, script, readable=[target])
     assert target.read_text() == ""
     assert "No space left" in inside(bubble, "head -c 99000000 /dev/zero > /tmp/x")
 
 
 def test_there_is_no_root_no_network_and_no_other_process(bubble):
-    out = inside(bubble, "id -u; cat /proc/net/dev | wc -l; ls -d /proc/[0-9]* | wc -l; cat /proc/self/status")
+    script = "id -u; cat /proc/net/dev | wc -l; ls -d /proc/[0-9]* | wc -l; cat /proc/self/status"
+    out = inside(bubble, script)
     uid, devices, processes, *rest = out.splitlines()
     assert uid != "0"
     assert int(devices) <= 3

@@ -14,6 +14,9 @@
 /* Present in a build with a leak detector; writes to the sanitizer's own log. */
 extern int __lsan_do_recoverable_leak_check(void) __attribute__((weak));
 
+/* Present in a build with TSan, which may start a thread of its own. */
+extern void __tsan_init(void) __attribute__((weak));
+
 /* The program comes first in every look-up, so a unit's pthread_create is this one. A sanitizer's own
  * comes next: linked into the program with clang, in a library with gcc, absent from a plain build. */
 typedef int create_fn(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
@@ -63,10 +66,13 @@ static void open_units(const struct request *q) {
 _Noreturn void child_main(const struct ol_suite *suite, const struct request *q, int stream) {
     prctl(PR_SET_PDEATHSIG, 9);
     setsid();
+    prctl(PR_SET_DUMPABLE, 1); /* the leak detector traces this process */
     take_limits(&q->limits);
+    if (!q->fixtures) tidy_before();
     open_units(q);
     suite->run(q->test, &(struct ol_context){q->seed, stream, q->fixtures, fail_thread_at});
     fflush(NULL);
+    if (!q->fixtures) tidy_after(stream, __tsan_init != NULL);
     if (__lsan_do_recoverable_leak_check) __lsan_do_recoverable_leak_check();
     suite->finish();
     _exit(0); /* no destructor or atexit handler of a unit has a say after the end */

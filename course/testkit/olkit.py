@@ -244,6 +244,10 @@ class Ol:
         """Record the exception that ended the test."""
         self._put(Kind.SAW_RAISED, kind, put_text(text))
 
+    def left(self, what: str) -> None:
+        """Record what the unit has changed in its process and not put back."""
+        self._put(Kind.SAW_LEFT, what)
+
     def finish(self) -> None:
         """Record that the test came to its end."""
         self._put(Kind.SAW_END, "")

@@ -19,6 +19,7 @@ class Kind(IntEnum):
     SAW_FACT = 4
     SAW_END = 5
     SAW_RAISED = 6
+    SAW_LEFT = 7
     WANT_STATUS = 16
     WANT_CLOSE = 17
     WANT_ULP = 18

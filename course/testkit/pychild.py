@@ -4,6 +4,7 @@ of a student runs in here.
 
 import ctypes
 import faulthandler
+import locale
 import os
 import resource
 import signal
@@ -99,6 +100,26 @@ def _fault(what: object) -> NoReturn:
     _leave(FAULT)
 
 
+_STATUS = {"SigBlk": "the mask of blocked signals", "SigIgn": "an ignored signal", "Umask": "the umask"}
+
+
+def _state() -> dict[str, object]:
+    """What a test must find and leave as it was, by what it is called."""
+    with open("/proc/self/status") as status:
+        fields = dict(line.rstrip("\n").split(":\t", 1) for line in status if ":\t" in line)
+    return {
+        **{called: fields.get(key) for key, called in _STATUS.items()},
+        "the handlers of signals": [signal.getsignal(k) for k in signal.valid_signals()],
+        "the rounding mode of floats": ctypes.CDLL(None).fegetround(),
+        "the locale": locale.setlocale(locale.LC_ALL),
+        "the working directory": os.getcwd(),
+    }
+
+
+def _changed(before: dict[str, object], now: dict[str, object]) -> list[str]:
+    return [what for what in before if before[what] != now[what]]
+
+
 class Plugin:
     """Offers the fixture `ol` and ends the process at the first exception, whoever raised it."""
 
@@ -180,6 +201,7 @@ def run_child(job: Job, stream: int) -> NoReturn:
         for fd, mode in ((0, "r"), (1, "w"), (2, "w"))
     )
     faulthandler.enable(2)
+    before = _state()
     try:
         lib = _open_units(job)
     except OSError as error:
@@ -188,5 +210,8 @@ def run_child(job: Job, stream: int) -> NoReturn:
     target = f"{job.source}::test_{job.test}"
     if pytest.main([*options(job.source.parent), target], plugins=[Plugin(ol, job)]) != 0:
         _fault("pytest could not run the test")
+    if ol.unit:
+        for what in _changed(before, _state()):
+            ol.left(what)
     ol.finish()
     _leave(0)

@@ -32,6 +32,7 @@ from pychild import PR_SET_PDEATHSIG, Job, options, prctl, run_child  # noqa: E4
 from pywatch import STREAM_CAP, Capture, Ending, Outcome, watch  # noqa: E402
 
 PR_SET_CHILD_SUBREAPER = 36
+PR_SET_DUMPABLE = 4
 SIGKILL = 9
 
 
@@ -172,6 +173,7 @@ def main(arguments: list[str]) -> None:
     if code := pytest.main([*options(folder), "--collect-only", *map(str, suite)]):
         fault("pytest cannot collect the tests", code)
     prctl(PR_SET_CHILD_SUBREAPER, 1)
+    prctl(PR_SET_DUMPABLE, 0)  # no child may reach into this process
     prctl(PR_SET_PDEATHSIG, SIGKILL)
     gc.freeze()
     serve(tests, fixtures, results)

@@ -2,10 +2,11 @@
  * for each, and writes what came of it to its output. `ol` starts it; so can a person:
  *
  *     supervisor --list SUITE
- *     supervisor [--warm] SUITE LOG_PREFIX [FIXTURES] < requests > results
+ *     supervisor [--warm] [--alone] SUITE LOG_PREFIX [FIXTURES] < requests > results
  *
  * With --warm the objects are opened in the supervisor, once, and every child starts with them loaded: for
  * the course's own code and its mutants, never for a student's.
+ * With --alone it ends all processes that it can see after each test: in a namespace of processes only.
  * A request is one line:  NUMBER WALL_MS RSS_MB SEED MUTANT TEST OBJECT...
  * A negative WALL_MS is the same limit, but not run once a test of this supervisor has timed out.
  * Objects are paths relative to the working directory, without white space. A result is a frame, little
@@ -164,20 +165,25 @@ int main(int argc, char **argv) {
         for (int k = 0; k < suite->count(); k++) puts(suite->name(k));
         return 0;
     }
-    int warm = argc > 1 && strcmp(argv[1], "--warm") == 0;
-    argc -= warm;
-    argv += warm;
-    if (argc < 3) fault("usage", "supervisor --list SUITE | supervisor [--warm] SUITE LOG_PREFIX [FIXTURES]");
+    int warm = 0, alone = 0;
+    for (; argc > 1 && strncmp(argv[1], "--", 2) == 0; argc--, argv++) {
+        warm |= strcmp(argv[1], "--warm") == 0;
+        alone |= strcmp(argv[1], "--alone") == 0;
+    }
+    if (argc < 3) fault("usage", "supervisor --list SUITE | supervisor [--warm] [--alone] SUITE LOG_PREFIX [FIXTURES]");
+    if (alone && getpid() > 64) fault("--alone", "this is no namespace of its own");
     const struct ol_suite *suite = open_suite(argv[1]);
     send_ubsan_to(argv[2]);
     signal(SIGPIPE, SIG_IGN);
     prctl(PR_SET_CHILD_SUBREAPER, 1);
+    prctl(PR_SET_DUMPABLE, 0); /* no child may reach into this process */
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     char *line = NULL;
     size_t room = 0;
     int late = 0;
     while (getline(&line, &room, stdin) > 0) {
         struct request q = parse(line, suite, argc > 3 ? argv[3] : NULL);
+        q.alone = alone;
         if (warm) warm_up(&q);
         struct outcome o = {.ending = NO_SUCH_TEST, .stream.fd = -1, .out.fd = -1, .err.fd = -1};
         if (q.test >= 0 && late && q.unless_late)

@@ -21,6 +21,7 @@ struct request {
     int test; /* index in the suite; -1 when the suite has no test of that name */
     uint64_t seed;
     int unless_late; /* not to be run once a test has timed out */
+    int alone;  /* in a namespace of processes that holds nothing else */
     int mutant; /* value for the unit's selector; 0 leaves it alone */
     struct limits limits;
     const char *fixtures;
@@ -54,5 +55,13 @@ _Noreturn void child_main(const struct ol_suite *suite, const struct request *q,
 /* watch.c: reads, limits, ends and reaps the child and all that it started. */
 void watch(pid_t pid, const struct request *q, struct outcome *o);
 void capture_free(struct capture *c);
+
+/* tree.c: all processes below the supervisor. */
+uint64_t tree_kb(void);
+void end_tree(int alone);
+
+/* tidy.c: in the child, before the units are opened and after the test. */
+void tidy_before(void);
+void tidy_after(int stream, int own_threads);
 
 #endif

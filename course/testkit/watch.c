@@ -86,36 +86,6 @@ static void end_group(pid_t pid) {
     kill(pid, SIGKILL);
 }
 
-/* Ends what the child left behind. The supervisor is a subreaper, so orphans become its children; a
- * child that forks while it is being ended is met on the next round. */
-static void end_orphans(void) {
-    char path[64];
-    snprintf(path, sizeof path, "/proc/self/task/%d/children", (int)getpid());
-    for (int round = 0; round < 100; round++) {
-        FILE *f = fopen(path, "r");
-        if (!f) return;
-        int pid, found = 0;
-        while (fscanf(f, "%d", &pid) == 1) {
-            found = 1;
-            end_group(pid);
-            waitpid(pid, NULL, 0);
-        }
-        fclose(f);
-        if (!found) return;
-    }
-}
-
-static uint64_t resident_kb(pid_t pid) {
-    char path[64];
-    unsigned long pages = 0;
-    snprintf(path, sizeof path, "/proc/%d/statm", (int)pid);
-    FILE *f = fopen(path, "r");
-    if (!f) return 0;
-    if (fscanf(f, "%*u %lu", &pages) != 1) pages = 0;
-    fclose(f);
-    return (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE) / 1024u;
-}
-
 static int read_ready(struct outcome *o, int wait_ms) {
     struct capture *all[] = {&o->stream, &o->out, &o->err};
     struct pollfd p[3];
@@ -138,7 +108,7 @@ static int read_ready(struct outcome *o, int wait_ms) {
 }
 
 static int over_limit(const struct request *q, struct outcome *o, uint64_t start) {
-    uint64_t kb = resident_kb(o->pid);
+    uint64_t kb = tree_kb();
     if (kb > o->peak_kb) o->peak_kb = kb;
     if (kb > (uint64_t)q->limits.rss_mb * 1024u) {
         o->ending = OUT_OF_MEMORY;
@@ -171,7 +141,7 @@ void watch(pid_t pid, const struct request *q, struct outcome *o) {
     o->wall_us = now_us() - start;
     if ((uint64_t)used.ru_maxrss > o->peak_kb) o->peak_kb = (uint64_t)used.ru_maxrss;
     end_group(pid);
-    end_orphans();
+    end_tree(q->alone);
     for (uint64_t end = now_us(); now_us() - end < AFTER_END_MS * 1000u;) {
         if (read_ready(o, TICK_MS) <= 0) break;
     }
