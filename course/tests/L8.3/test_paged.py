@@ -6,6 +6,7 @@ from world import (
     Sizes,
     add,
     append,
+    counted,
     counters,
     do,
     fork,
@@ -94,14 +95,14 @@ def judge_bookkeeping(ol, sizes, live, unit, model):
             ol.saw_i64(f"seq_len(#{s}) by layer", np.array(lens, dtype=np.int64), ("layer",))
             ol.saw_i64(f"block_table(#{s}), numbered by first appearance", numbers, ("block",))
             ol.saw_i64(f"fills of the blocks of #{s}", pool.fills(table), ("block",))
-        ol.saw_i64("stats(): free, used, cached, evictions", counters(cache.stats()))
+        ol.saw_text("stats()", counters(cache.stats()))
         ol.saw_int("num_free_blocks", cache.num_free_blocks)
     if ol.oracle:
         for s, numbers in zip(live, numbered([model.tables[s] for s in live]), strict=True):
             ol.want_i64(f"seq_len(#{s}) by layer", model.lens(s))
             ol.want_i64(f"block_table(#{s}), numbered by first appearance", numbers)
             ol.want_i64(f"fills of the blocks of #{s}", model.fills(s))
-        ol.want_i64("stats(): free, used, cached, evictions", model.counters())
+        ol.want_text("stats()", counted(*model.counters()))
         ol.want_int("num_free_blocks", model.counters()[0])
 
 

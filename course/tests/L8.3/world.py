@@ -149,9 +149,14 @@ def numbered(tables):
     ]
 
 
+def counted(free, used, cached, evictions):
+    """The four counters of a pool in words."""
+    return f"free {free}, used {used}, cached {cached}, evictions {evictions}"
+
+
 def counters(stats):
-    """The counters of `stats()` in order."""
-    return np.array([stats.free, stats.used, stats.cached, stats.evictions], dtype=np.int64)
+    """The counters of `stats()` in words."""
+    return counted(stats.free, stats.used, stats.cached, stats.evictions)
 
 
 def opened(ol, sizes):
