@@ -9,11 +9,16 @@ mutants one by one with the same flags, and runs each with the test that killed 
 """
 
 import argparse
+import resource
+import shutil
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 ROOT = Path(__file__).resolve().parents[2]
@@ -23,52 +28,73 @@ from ol.course import find_course  # noqa: E402
 from ol.generated.audit import audit_generated  # noqa: E402
 from ol.generated.model import GeneratedReport, MutantResult, State  # noqa: E402
 from ol.generated.scope import Scope  # noqa: E402
+from ol.lane import Trial, plain_lane  # noqa: E402
+from ol.manifest import Language  # noqa: E402
 from ol.operators import apply_edit  # noqa: E402
 from ol.store import Store  # noqa: E402
 from ol.testbed import Testbed, prepare  # noqa: E402
 from ol.toolchain import Sanitizer, find  # noqa: E402
 from ol.verdict import Outcome  # noqa: E402
 
+T = TypeVar("T")
+CHILDREN = resource.RUSAGE_CHILDREN
+
 
 def quiet(what: str, done: int, total: int) -> None:
     pass
 
 
-def audited(builder: Builder, store: Store, module: str, shard: str = "") -> tuple[GeneratedReport, float]:
-    start = time.monotonic()
+def cpu() -> float:
+    """Seconds of processor time of this process and all that it has started; they do not depend on what
+    else the machine does."""
+    return sum(u.ru_utime + u.ru_stime for u in map(resource.getrusage, (resource.RUSAGE_SELF, CHILDREN)))
+
+
+@dataclass(frozen=True)
+class Spent:
+    wall: float
+    cpu: float
+
+
+def timed(call: Callable[[], T]) -> tuple[T, Spent]:
+    start, used = time.monotonic(), cpu()
+    found = call()
+    return found, Spent(time.monotonic() - start, cpu() - used)
+
+
+def audited(builder: Builder, store: Store, module: str, shard: str = "") -> GeneratedReport:
     entry = builder.course.module(module)
-    report = audit_generated(builder, store, entry, scope=Scope(shard=shard), progress=quiet)
-    return report, time.monotonic() - start
+    return audit_generated(builder, store, entry, scope=Scope(shard=shard), progress=quiet)
 
 
-def one_by_one(bed: Testbed, results: list[MutantResult]) -> tuple[float, int]:
-    """Seconds for each of `results` compiled, linked and run alone; and how many verdicts are others."""
+def one_by_one(bed: Testbed, results: list[MutantResult]) -> int:
+    """Compiles, links and runs each of `results` alone; how many verdicts are others. One that survives
+    meets all tests; leak detection and other builds than ASan's are left out."""
     reference = bed.builder.reference_sources(bed.module)
-    start, other = time.monotonic(), 0
+    other = 0
     for result in results:
         edit, path = result.mutant.edit, result.mutant.file
         text = apply_edit(reference[path].decode(), edit)
-        killers = [t for t in bed.module.tests if t.id in {k.test for k in result.kills}]
-        tests = killers or [t for t in bed.module.tests if t.id.startswith("c:")]
         built = bed.builder.unit({**reference, path: text.encode()}, Sanitizer.ASAN)
-        unit = {Sanitizer.ASAN: built, Sanitizer.TSAN: built, Sanitizer.NONE: built}
-        tests = [t for t in tests if not t.threads] or tests[:0]
-        failed = (
-            any(r.outcome is Outcome.FAILED for r in bed.run(unit, tests)) if tests else bool(result.kills)
-        )
+        killers = {k.test for k in result.kills}
+        tests = [t for t in bed.module.tests if (t.id in killers if killers else t.language is Language.C)]
+        trials = [Trial(unit=built, mutant=0, test=t, sanitizer=Sanitizer.ASAN) for t in tests]
+        found = bed.run_trials(trials).values()
+        failed = any(r.outcome is Outcome.FAILED for r in found)
         other += failed != (result.state is State.KILLED)
-    return time.monotonic() - start, other
+    return other
 
 
-def universal(mutate: str, unit: Path) -> tuple[float, int]:
-    """Seconds that universalmutator takes for a file, and how many valid mutants it makes."""
+def universal(mutate: str, unit: Path) -> tuple[int, float]:
+    """How many valid mutants universalmutator makes of a file, and the seconds it takes."""
     with tempfile.TemporaryDirectory() as folder:
         start = time.monotonic()
         include = f"-I{ROOT / 'course/contracts/c/include'}"
-        command = f"gcc -std=c11 -D_POSIX_C_SOURCE=200809L {include} -c MUTANT -o {folder}/x.o"
-        argv = [mutate, str(unit), "--mutantDir", folder, "--cmd", command]
-        subprocess.run(argv, capture_output=True, cwd=folder, check=False)
-        return time.monotonic() - start, len(list(Path(folder).glob("*.mutant.*")))
+        command = f"gcc -std=c11 -D_POSIX_C_SOURCE=200809L {include} -c {unit.name} -o x.o"
+        shutil.copy(unit, folder)
+        argv = [mutate, unit.name, "--mutantDir", folder, "--cmd", command]
+        subprocess.run(argv, capture_output=True, cwd=folder, check=True)
+        return len(list(Path(folder).glob("*.mutant.*"))), time.monotonic() - start
 
 
 def main() -> None:
@@ -89,33 +115,35 @@ def measure(builder: Builder, module: str, samples: int, mutate: str) -> None:
     needed = {m.id: builder.reference_sources(m) for m in builder.course.closure(entry.depends)}
     bed = prepare(builder, Store(builder.cache / "0.sqlite"), entry, needed, entry.tests)
     bed.wanted(entry.tests)
-    report, whole = audited(builder, Store(builder.cache / "1.sqlite"), module)
+    plain_lane(builder, entry, needed)
+    store = Store(builder.cache / "1.sqlite")
+    report, whole = timed(lambda: audited(builder, store, module))
+    _, quarter = timed(lambda: audited(builder, Store(builder.cache / "2.sqlite"), module, "1/4"))
+    _, again = timed(lambda: audited(builder, store, module))
     viable = [m for m in report.mutants if m.state is not State.UNVIABLE]
-    hung = [m for m in viable if any(k.way == "time-out" for k in m.kills)]
-    told = [m for m in viable if m not in hung]
-    alone, other = one_by_one(bed, told[:: max(1, len(told) // samples)][:samples])
-    each = alone / min(samples, len(told))
-    _, quarter = audited(builder, Store(builder.cache / "2.sqlite"), module, "1/4")
-    timing = report.timing
-    _, again = audited(builder, Store(builder.cache / "1.sqlite"), module)
-    print(f"{module}: {len(viable)} viable mutants, {len(hung)} of them hang; {report.compiler}")
-    print(f"end to end                       {whole:8.1f} s, {timing.runs} runs")
-    print(
-        f"one by one, {samples} of them            {each:8.2f} s each, {each * len(viable):.0f} s for all"
-    )
-    print(f"ratio                            {each * len(viable) / whole:8.1f}")
-    print(f"mutants per second once built    {len(viable) / timing.running:8.1f}")
-    print(f"other verdicts one by one        {other:8d} of {samples}")
-    print(f"four times the mutants           {whole / quarter:8.2f} times the time of a quarter")
-    print(f"a second run                     {again:8.1f} s")
+    told = [m for m in viable if all(k.way in ("check", "sanitizer", "crash") for k in m.kills)]
+    sample = told[:: max(1, len(told) // samples)][:samples]
+    other, alone = timed(lambda: one_by_one(bed, sample))
+    scale = len(viable) / len(sample)
+    rate = len(viable) / report.timing.running
+    print(f"{module}: {len(viable)} viable mutants, {report.timing.runs} runs; {report.compiler}")
+    row("", "wall", "processor")
+    row("end to end", f"{whole.wall:.1f} s", f"{whole.cpu:.1f} s")
+    row(f"one by one, from {len(sample)}", f"{alone.wall * scale:.0f} s", f"{alone.cpu * scale:.0f} s")
+    row("times as fast", f"{alone.wall * scale / whole.wall:.1f}", f"{alone.cpu * scale / whole.cpu:.1f}")
+    row("mutants a second once built", f"{rate:.1f}")
+    row("a whole to a quarter", f"{whole.wall / quarter.wall:.2f}", f"{whole.cpu / quarter.cpu:.2f}")
+    row("a second run", f"{again.wall:.1f} s", f"{again.cpu:.1f} s")
+    row("other verdicts one by one", f"{other}", f"of {len(sample)}")
     if mutate:
-        unit = ROOT / "reference" / entry.units[0]
-        seconds, made = universal(mutate, unit)
-        ours = timing.generating + timing.building
-        print(
-            f"universalmutator                 {seconds / max(made, 1):8.2f} s for each of {made} mutants"
-        )
-        print(f"ratio for making them            {seconds / max(made, 1) / (ours / len(viable)):8.1f}")
+        made, theirs = universal(mutate, ROOT / "reference" / entry.units[0])
+        ours = (report.timing.generating + report.timing.building) / len(viable)
+        row(f"universalmutator, {made} mutants", f"{theirs / max(made, 1):.2f} s each")
+        row("time to make one, to ours", f"{theirs / max(made, 1) / ours:.0f}")
+
+
+def row(*cells: str) -> None:
+    print(f"{cells[0]:34}" + "".join(f"{cell:>14}" for cell in cells[1:]))
 
 
 if __name__ == "__main__":
