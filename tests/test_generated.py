@@ -118,6 +118,17 @@ def test_accepted_survivors_hold_and_the_audit_passes(tiny: TinyCourse) -> None:
     ] * len(alive)
 
 
+def test_a_reason_may_hold_for_one_compiler_alone(tiny: TinyCourse, any_compiler: str) -> None:
+    _, found = audit(tiny, "--compiler", any_compiler)
+    dead = next(m["key"] for m in found["mutants"] if m["state"] == "killed")
+    other = {"gcc": "clang", "clang": "gcc"}[any_compiler]
+    path = accept(tiny, ("it lives with the other one", [dead]))
+    path.write_text(path.read_text() + f'compiler = "{other}"\n')
+    assert audit(tiny, "--compiler", any_compiler)[1]["stale"] == []
+    path.write_text(path.read_text().replace(other, any_compiler))
+    assert len(audit(tiny, "--compiler", any_compiler)[1]["stale"]) == 1
+
+
 def test_an_edit_elsewhere_orphans_no_reason(tiny: TinyCourse) -> None:
     _, found = audit(tiny)
     accept(
@@ -144,6 +155,10 @@ def test_a_reason_whose_mutant_is_gone_or_dies_fails(tiny: TinyCourse) -> None:
         ("[[accepted]]\nreason = 'no such thing here'\n", "missing required field `mutants`"),
         ("[[accepted]]\nreason = 'because'\nmutants = ['a']\n", "this is no reason: 'because'"),
         ("[[accepted", "Expected ']]'"),
+        (
+            "[[accepted]]\nreason = 'one two three'\nmutants = ['a']\ncompiler = 'tcc'\n",
+            "no compiler: 'tcc'",
+        ),
         ("[[accepted]]\nreason = 'one two three'\nmutants = ['a', 'a']\n", "accepted twice: a"),
     ],
 )

@@ -14,12 +14,15 @@ import msgspec
 from ol.course import Course
 from ol.errors import ToolError
 from ol.manifest import Module
+from ol.toolchain import FAMILIES
 
 
 @dataclass(frozen=True, kw_only=True)
 class Entry:
     reason: str
     mutants: tuple[str, ...]
+    compiler: str = ""
+    """The family for which it holds, where the other one's sanitizers see more."""
 
 
 class _File(msgspec.Struct, forbid_unknown_fields=True):
@@ -30,8 +33,9 @@ def where(module: Module) -> str:
     return f"mutants/{module.id}/accepted.toml"
 
 
-def read_accepted(course: Course, module: Module) -> dict[str, str]:
-    """Reasons by the lasting key of a mutant; empty without a file. Raises ToolError for a broken one."""
+def read_accepted(course: Course, module: Module, family: str) -> dict[str, str]:
+    """Reasons by the lasting key of a mutant, as far as they hold for a family of compilers; empty without
+    a file. Raises ToolError for a broken one."""
     path = course.root / where(module)
     if not path.exists():
         return {}
@@ -43,12 +47,17 @@ def read_accepted(course: Course, module: Module) -> dict[str, str]:
             where=where(module),
             next_step='write entries of [[accepted]] with reason = "…" and mutants = ["…"]',
         ) from None
-    return _checked(entries, where(module))
+    every = _checked(entries, where(module))
+    elsewhere = {k for e in entries if e.compiler not in ("", family) for k in e.mutants}
+    return {key: reason for key, reason in every.items() if key not in elsewhere}
 
 
 def _checked(entries: Iterable[Entry], place: str) -> dict[str, str]:
     reasons: dict[str, str] = {}
     for entry in entries:
+        if entry.compiler not in ("", *FAMILIES):
+            names = " or ".join(FAMILIES)
+            raise ToolError(f"no compiler: {entry.compiler!r}", where=place, next_step=f"write {names}")
         if len(entry.reason.split()) < 3:
             raise ToolError(
                 f"this is no reason: {entry.reason!r}",

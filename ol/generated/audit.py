@@ -52,7 +52,7 @@ def audit_generated(
 ) -> GeneratedReport:
     """Raises ToolError when there is nothing to mutate, or the reference does not pass, twice."""
     clock = _Clock()
-    accepted = read_accepted(builder.course, module)
+    accepted = read_accepted(builder.course, module, builder.toolchain.family)
     progress(f"{module.id}: finding the mutants", 0, 1)
     units = _in_scope(find_units(builder, module), scope)
     units = units.viable()

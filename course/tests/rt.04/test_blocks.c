@@ -84,6 +84,10 @@ OL_TEST(references_are_counted) {
     tl_kv_pool *pool = new_pool(plain_cfg(4, 2));
     uint32_t id[2] = {0, 0};
     OL_STATUS(TL_OK, tl_kv_alloc(pool, 2, id));
+    uint32_t fresh = 0;
+    while (fresh == id[0] || fresh == id[1]) fresh++;
+    unref_gives(pool, fresh, TL_EINVAL, "of a block that was never taken");
+    ref_gives(pool, fresh, 0, "of a block that was never taken");
     ref_gives(pool, id[0], 1, "once more");
     ref_gives(pool, id[0], 1, "and again");
     unref_gives(pool, id[0], TL_OK, "3 to 2");
@@ -188,6 +192,7 @@ OL_TEST(alloc_is_all_or_nothing) {
     alloc_is_refused(pool, 5, ids, TL_EFULL);
     alloc_is_refused(pool, UINT32_MAX, ids, TL_EFULL);
     alloc_is_refused(pool, 2, NULL, TL_EINVAL);
+    alloc_is_refused(pool, 1, NULL, TL_EINVAL);
     stats_are(pool, 1, 2, 2, 0);
     ol_note("no blocks");
     OL_STATUS(TL_OK, tl_kv_alloc(pool, 0, NULL));
@@ -234,7 +239,7 @@ OL_TEST(copy_on_write) {
     tl_kv_cfg cfg = {.n_blocks = 4, .block_tokens = 4, .n_layers = 2, .n_kv_heads = 3, .head_dim = 5,
                      .dtype = TL_F16, .format = TL_KV_FORMAT_V1};
     tl_kv_pool *pool = new_pool(cfg);
-    uint32_t a = 0, out = 0, copy = 0, rest[2] = {0, 0};
+    uint32_t a = 0, out = 0xDEADu, copy = 0, rest[2] = {0, 0};
     int64_t facts[5] = {0};
     OL_STATUS(TL_OK, tl_kv_alloc(pool, 1, &a));
     OL_UNIT {

@@ -1,5 +1,6 @@
 /* The tests of where a block's elements lie, of pools of any size, and of what create and NULL give. */
 #define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
+#include <string.h>
 #include <sys/mman.h>
 
 #include "blocks.h"
@@ -182,6 +183,7 @@ static void memory_is_checked(int k) {
         if (k == 1) ol_saw_status("status", status);
         OL_HOLDS("out tells the same as the status", (status == TL_OK) == (pool != NULL));
         OL_HOLDS("the status is TL_OK or TL_ENOMEM", status == TL_OK || status == TL_ENOMEM);
+        if (status == TL_OK && pool) memset(tl_kv_block_ptr(pool, 3, 0, 0), 1, tl_kv_block_bytes(pool));
         tl_kv_pool_destroy(pool);
         ol_saw_int("blocks live", ol_hook_live());
     }
