@@ -19,7 +19,8 @@ typedef struct tl_arena_mark {
 } tl_arena_mark;
 
 /* 32 bytes on 64-bit targets.
- * Left open: whether the tail of a block that was skipped for want of room counts as used. */
+ * Left open: whether the tail of a block that was skipped for want of room counts as used, and what a block has beyond
+ * block_bytes so that a stricter alignment than 16 can be met in it. */
 typedef struct tl_arena_stats {
     size_t bytes_used;     /* handed out and not rewound, with the padding that alignment took */
     size_t bytes_reserved; /* sum of the blocks' sizes */
@@ -37,7 +38,7 @@ tl_status tl_arena_create(size_t block_bytes, tl_arena **out);
 /* n bytes at a multiple of align (0: 64; else a power of two up to 4096), not cleared. They belong to the arena.
  *
  * A request larger than the arena's block_bytes gets a block of its own. Blocks that a rewind left behind are used
- * again before new ones are made.
+ * again before new ones are made, but the position only moves upwards: a block that it has passed waits for a rewind.
  * NULL and the error slot: arena is NULL, n is 0, align is none of the above, or a needed block cannot be had.
  * After a failure position, blocks and stats are what they were.
  */

@@ -80,7 +80,8 @@ tl_status tl_kv_unref(tl_kv_pool *pool, uint32_t id);
 /* Makes the caller's reference to id one that it may write through (copy on write); *out is the block to write.
  *
  * Count 1: *out = id and nothing else happens. Count above 1: *out is a new block, allocated as tl_kv_alloc does, with
- * count 1, no hash, and the K, V and fill of id; the caller's reference to id is dropped.
+ * count 1, no hash, and the K, V (every position, also beyond the fill) and fill of id; the caller's reference to id is
+ * dropped.
  * After a failure nothing has changed, *out included.
  * TL_EINVAL: out is NULL, id is out of range or not used. TL_EFULL: a copy is needed and no block can be had.
  */

@@ -22,6 +22,7 @@ typedef void (*tl_range_fn)(void *ctx, int64_t lo, int64_t hi, int worker);
 /* A pool of n_threads threads, the calling one counted; 0 takes as many as the machine has processors online.
  *
  * On TL_OK *out is the caller's, to be given to tl_pool_destroy; after a failure it is NULL.
+ * Threads are made with pthread_create.
  * TL_EINVAL: out is NULL or n_threads negative. TL_ENOMEM: no memory.
  * TL_EIO: the system refused a thread; those already started have ended, and nothing is left allocated.
  */
