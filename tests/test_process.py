@@ -4,6 +4,7 @@ import os
 import sys
 import threading
 import time
+import tracemalloc
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -76,6 +77,14 @@ def test_the_cut_neither_loses_nor_invents(n: int) -> None:
     assert text.startswith(head)
     assert text.endswith(tail)
     assert (head + tail == text) is (cut == b"")
+
+
+def test_what_is_cut_is_not_held_in_memory() -> None:
+    tracemalloc.start()
+    run("for _ in range(40): print('x' * 1_000_000)", cap=1000)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 5_000_000
 
 
 def test_a_signal_is_a_negative_status() -> None:
