@@ -17,7 +17,7 @@ from ol.pycut import unit_part
 from ol.pytree import stage
 from ol.sandbox import OUTSIDE, Sandbox, leave_root
 from ol.stream import Frame
-from ol.suite import START_SECONDS, Request, exchange
+from ol.suite import START_SECONDS, Request, exchange, one_by_one
 from ol.toolchain import environment
 
 
@@ -65,6 +65,23 @@ class PyRunner:
 
     def run(self, requests: Sequence[Request]) -> list[Frame]:
         """One frame for each request, in their order."""
+        got, done = self._exchange(requests)
+        if got is None:
+            self._must_start(done)
+            return one_by_one(lambda q: self._exchange([q])[0], requests)
+        return got
+
+    def _must_start(self, done: process.Finished) -> None:
+        """Raises ToolError where not even a supervisor without units starts."""
+        if process.run(
+            [sys.executable, "-I", str(self.testkit / "pysupervisor.py"), str(self.suite), "log"],
+            cwd=self.cache,
+            env=environment(),
+            timeout=START_SECONDS,
+        ).code:
+            raise self._cannot_start(done)
+
+    def _exchange(self, requests: Sequence[Request]) -> tuple[list[Frame] | None, process.Finished]:
         objects = self.cache / "objects"
         with disk_errors(self.cache):
             objects.mkdir(parents=True, exist_ok=True)
@@ -79,10 +96,7 @@ class PyRunner:
             supervisor = place.at(self.testkit / "pysupervisor.py")
             argv = [sys.executable, "-I", supervisor, place.at(suite), str(place.logs / "log")]
             argv += [place.at(self.fixtures)] if self.fixtures else []
-            got, done = exchange(place.command(argv), requests, cwd=place.cwd, env=environment())
-        if got is None:
-            raise self._cannot_start(done)
-        return got
+            return exchange(place.command(argv), requests, cwd=place.cwd, env=environment())
 
     def _shown(self) -> Path:
         """The suite as this role may read it: to the unit's, a copy without the parts of the oracle."""

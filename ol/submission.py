@@ -10,14 +10,22 @@ from ol.course import Course
 from ol.lane import Sources
 from ol.manifest import Language, Module
 from ol.refusal import Rule
+from ol.sandbox import COMPILING
 from ol.start import headers
 from ol.verdict import Refused
 
 _FIRST_ERROR = re.compile(r"^(?P<place>[^\s:]+:\d+:\d+): (?:fatal )?error: (?P<what>.*)$", re.MULTILINE)
 
+_EXHAUSTED = re.compile(
+    r"CPU time limit exceeded|still running after|File size limit exceeded|File too large"
+    r"|out of memory|memory exhausted|[Cc]annot allocate memory|bad_alloc|Killed|command: (?:CPU|File)"
+)
+
 
 def diagnosed(course: Course, module: Module, sources: Sources, diagnostics: str) -> Refused:
     """The compiler's first error; for a prototype that differs from the contract's, both of them."""
+    if _EXHAUSTED.search(diagnostics):
+        return _exhausted(diagnostics)
     first = _FIRST_ERROR.search(diagnostics)
     if not first:
         return Refused(rule="it compiles and links", what="the compiler refused it", detail=diagnostics)
@@ -54,6 +62,17 @@ def with_prototypes(
 
 def _symbol(refused: Refused) -> str:
     return refused.what.partition(" ")[0]
+
+
+def _exhausted(diagnostics: str) -> Refused:
+    limits = COMPILING
+    return Refused(
+        rule="it compiles within limits",
+        what=f"the compiler took more than it may: {limits.cpu_seconds} s of processor time,"
+        f" {limits.address_mb // 1024} GB of memory or {limits.file_mb} MB of output",
+        instead="keep macros and arrays small: compute tables, and take memory as the contract says",
+        detail="\n".join(diagnostics.splitlines()[-4:]),
+    )
 
 
 def _both_prototypes(course: Course, module: Module, sources: Sources, message: str) -> str:

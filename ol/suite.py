@@ -1,8 +1,8 @@
 """Runs the tests of a module: one supervisor process over a list of requests, frames back."""
 
 import hashlib
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -12,11 +12,12 @@ from ol.errors import ToolError
 from ol.exits import Exit
 from ol.place import placed
 from ol.sandbox import OUTSIDE, Kind, Sandbox
-from ol.stream import Frame, frames
+from ol.stream import NOT_RUN, Ending, Frame, frames
 from ol.toolchain import Sanitizer, Toolchain, environment, install_line
 
 START_SECONDS = 20.0
 RSS_MB = 2048
+_ENDED_ALL = b"the process that watches the test was ended or stopped from within"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,6 +71,20 @@ class Runner:
 
     def run(self, requests: Sequence[Request]) -> list[Frame]:
         """One frame for each request, in their order."""
+        got, done = self._exchange(requests)
+        if got is None:
+            self._must_start(done)
+            return one_by_one(lambda q: self._exchange([q])[0], requests)
+        return got
+
+    def _must_start(self, done: process.Finished) -> None:
+        """Raises ToolError where not even a supervisor without units starts."""
+        try:
+            self.tests()
+        except ToolError:
+            raise self._cannot_start(done) from None
+
+    def _exchange(self, requests: Sequence[Request]) -> tuple[list[Frame] | None, process.Finished]:
         seen = {self.supervisor.path, self.suite.path, *(u.path for q in requests for u in q.units)}
         seen |= {self.fixtures} if self.fixtures else set()
         objects = self.suite.path.parent
@@ -82,10 +97,7 @@ class Runner:
             argv += [place.at(self.suite.path), str(place.logs / "log")]
             argv += [place.at(self.fixtures)] if self.fixtures else []
             env = self._environment(place.logs)
-            got, done = exchange(place.command(argv), requests, cwd=place.cwd, env=env)
-        if got is None:
-            raise self._cannot_start(done)
-        return got
+            return exchange(place.command(argv), requests, cwd=place.cwd, env=env)
 
     def _manner(self) -> list[str]:
         alone = self.sandbox.kind is not Kind.NONE
@@ -137,13 +149,26 @@ def exchange(
         cwd=cwd,
         env=env,
         stdin="".join(_line(n, q) for n, q in enumerate(requests)).encode(),
-        timeout=START_SECONDS + sum(q.seconds + 2 for q in requests),
+        timeout=START_SECONDS + sum(3 * q.seconds + 2 for q in requests),
         cap=1 << 30,
     )
     got = {f.number: f for f in frames(done.out)} if done.code == 0 else {}
     if len(got) != len(requests):
         return None, done
     return [got[n] for n in range(len(requests))], done
+
+
+def one_by_one(run: Callable[[Request], list[Frame] | None], requests: Sequence[Request]) -> list[Frame]:
+    """The frames of a unit that ends the supervisor itself. After the first such test none is run."""
+    got: list[Frame] = []
+    for request in requests:
+        met = run(request)
+        if met is None:
+            break
+        got += met
+    if len(got) < len(requests):
+        got.append(replace(NOT_RUN, ending=Ending.SIGNALLED, code=9, err=_ENDED_ALL))
+    return got + [NOT_RUN] * (len(requests) - len(got))
 
 
 def _line(number: int, q: Request) -> str:
