@@ -184,7 +184,8 @@ def test_nothing_passes_by_odd_means(trap: CWorld, unit: Built) -> None:
 def test_a_unit_that_does_not_end_is_ended(trap: CWorld, unit: Built, name: str) -> None:
     start = time.monotonic()
     (failure,) = trap.failures([name], unit, seconds=0.5)[name]
-    assert (failure.way, failure.got) == (Way.TIMEOUT, "still running after 0.5 s")
+    assert failure.way is Way.TIMEOUT
+    assert failure.got.startswith("still running after ")
     assert time.monotonic() - start < 5
 
 
