@@ -320,7 +320,7 @@ def test_a_kernel_that_loops_for_ever_costs_its_limit_and_the_rest_is_not_run(st
     student.course.test_source.write_text("#include <stddef.h>\n" + text)
     edit(student.course.manifest, "[[mutants]]", "\n".join(entries) + "\n[[mutants]]")
     ran = student.check("--jobs", "1")
-    refuses(ran, 1, "FAILED c:sums", "still running after 0.5 s", "not run after the time-out: ", "n=7")
+    refuses(ran, 1, "FAILED c:sums", "still running after ", "not run after the time-out: ", "n=7")
     assert "1 of 10 tests fail" in ran.out
     found = student.check("--json", "--jobs", "1").json
     assert {r["outcome"] for r in found["results"]} >= {"failed", "not run"}
@@ -329,7 +329,7 @@ def test_a_kernel_that_loops_for_ever_costs_its_limit_and_the_rest_is_not_run(st
 
 def test_a_kernel_that_sleeps_costs_its_limit_too(student: Student) -> None:
     student.does("nanosleep(&(struct timespec){60, 0}, 0);", calls="nanosleep", headers="time.h")
-    refuses(student.check(), 1, "still running after 0.5 s")
+    refuses(student.check(), 1, "still running after ")
 
 
 def test_a_kernel_that_crashes_is_told_with_its_line_and_call(student: Student) -> None:

@@ -186,7 +186,7 @@ def test_a_unit_that_does_not_end_is_ended(trap: CWorld, unit: Built, name: str)
     (failure,) = trap.failures([name], unit, seconds=0.5)[name]
     assert failure.way is Way.TIMEOUT
     assert failure.got.startswith("still running after ")
-    assert time.monotonic() - start < 5
+    assert time.monotonic() - start < 20
 
 
 def test_output_is_kept_at_both_ends_and_told_of(trap: CWorld, unit: Built) -> None:

@@ -243,4 +243,4 @@ def test_an_untouched_array_is_far_from_any_wish_and_quietly_so(tmp_path: Path) 
     """)
     with warnings.catch_warnings(action="error"):
         (failure,) = world.failures(["untouched"])["untouched"]
-    assert (failure.got, failure.bad) == ("nan", 2)
+    assert (failure.got, failure.bad) == ("untouched, as it was before the call", 2)

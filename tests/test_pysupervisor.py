@@ -136,7 +136,7 @@ def test_an_endless_import_is_ended(world: World) -> None:
     start = time.monotonic()
     (failure,) = world.failures(["loops"], world.unit(**UNITS), seconds=0.5)["loops"]
     assert failure.way is Way.TIMEOUT
-    assert time.monotonic() - start < 5
+    assert time.monotonic() - start < 20
 
 
 def test_output_is_kept_at_both_ends(world: World) -> None:
