@@ -456,10 +456,10 @@ def test_an_interruption_ends_all_children_and_harms_nothing(
     time.sleep(0.05)
     child.send_signal(number)
     start = time.monotonic()
-    ran = finish(child, 20)
+    ran = finish(child)
     assert (ran.code, ran.out) == (130, "")
     assert ran.err.strip() == "ol: interrupted; what was finished is kept"
-    assert time.monotonic() - start < 5
+    assert time.monotonic() - start < 15
     assert alive(fresh) == []
     assert leftovers(fresh) == []
     tiny.test_source.write_text(whole)
@@ -473,7 +473,7 @@ def test_ctrl_c_twice_is_as_good_as_once(tiny: TinyCourse) -> None:
     wait_for(tiny, "run-", child)
     for _ in range(5):
         child.send_signal(signal.SIGINT)
-    ran = finish(child, 20)
+    ran = finish(child)
     assert (ran.code, ran.err.strip()) == (130, "ol: interrupted; what was finished is kept")
     assert alive(tiny) == []
 

@@ -81,6 +81,7 @@ def test_a_change_inside_a_body_fits(old: str, new: str, names: list[str]) -> No
         ("#define BODY(x)", "#define BODY(y)"),
         ("int last(void) {", "int more(void) { return 1; }\nint last(void) {"),
         ("twice(i); }", "twice(i);"),
+        ("N = 3 };\n\nstatic int twice(int x) {", "N = 4 };\n\nstatic int twice(int x) { x++;"),
     ],
 )
 def test_a_change_outside_a_body_does_not_fit(old: str, new: str) -> None:
