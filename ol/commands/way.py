@@ -10,6 +10,7 @@ from ol.exits import Exit
 if TYPE_CHECKING:
     from ol.check import Bench
     from ol.manifest import Module
+    from ol.settings import Settings
 
 
 def open_bench(
@@ -22,26 +23,10 @@ def open_bench(
 ) -> "Bench":
     """The workspace with a compiler, a sandbox and the store; its compile_commands.json brought up to
     date."""
-    from dataclasses import replace
-    from pathlib import Path
-
-    from ol.build import Builder
-    from ol.check import Bench
-    from ol.sandbox import Wish
-    from ol.sandbox import find as find_sandbox
     from ol.settings import load
-    from ol.start import refresh_quietly
-    from ol.store import Store
-    from ol.toolchain import find
 
     settings = load(workspace=workspace)
-    place = settings.workspace()
-    found = find_sandbox(Wish(sandbox or (Wish.REQUIRED if grading else Wish.AUTO)))
-    found = replace(found, hidden=(settings.course.root, place.root, settings.cache))
-    builder = Builder(settings.course, find(compiler), settings.cache, found)
-    refresh_quietly(settings.course, place)
-    store = Store(Path(":memory:") if grading else settings.results)
-    return Bench(workspace=place, builder=builder, store=store, fresh=fresh, grading=grading)
+    return _bench(settings, compiler, fresh=fresh, sandbox=sandbox, grading=grading)
 
 
 def one_bench(
@@ -55,8 +40,32 @@ def one_bench(
     """The bench and the module asked for; an unknown module is said first."""
     from ol.settings import load
 
-    chosen = load(workspace=workspace).course.module(module)
-    return open_bench(compiler, workspace, sandbox=sandbox, grading=grading), chosen
+    settings = load(workspace=workspace)  # once, for reading all manifests takes a while
+    chosen = settings.course.module(module)
+    return _bench(settings, compiler, fresh=False, sandbox=sandbox, grading=grading), chosen
+
+
+def _bench(
+    settings: "Settings", compiler: str | None, *, fresh: bool, sandbox: str | None, grading: bool
+) -> "Bench":
+    from dataclasses import replace
+    from pathlib import Path
+
+    from ol.build import Builder
+    from ol.check import Bench
+    from ol.sandbox import Wish
+    from ol.sandbox import find as find_sandbox
+    from ol.start import refresh_quietly
+    from ol.store import Store
+    from ol.toolchain import find
+
+    place = settings.workspace()
+    found = find_sandbox(Wish(sandbox or (Wish.REQUIRED if grading else Wish.AUTO)))
+    found = replace(found, hidden=(settings.course.root, place.root, settings.cache))
+    builder = Builder(settings.course, find(compiler), settings.cache, found)
+    refresh_quietly(settings.course, place)
+    store = Store(Path(":memory:") if grading else settings.results)
+    return Bench(workspace=place, builder=builder, store=store, fresh=fresh, grading=grading)
 
 
 def check_many(
