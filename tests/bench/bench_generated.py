@@ -81,7 +81,11 @@ def one_by_one(bed: Testbed, results: list[MutantResult]) -> int:
         trials = [Trial(unit=built, mutant=0, test=t, sanitizer=Sanitizer.ASAN) for t in tests]
         found = bed.run_trials(trials).values()
         failed = any(r.outcome is Outcome.FAILED for r in found)
-        other += failed != (result.state is State.KILLED)
+        if failed != (result.state is State.KILLED):
+            other += 1
+            print(
+                f"alone {'killed' if failed else 'alive'}, in the mass run {result.state}: {result.mutant.id}"
+            )
     return other
 
 
@@ -122,6 +126,7 @@ def measure(builder: Builder, module: str, samples: int, mutate: str) -> None:
     _, again = timed(lambda: audited(builder, store, module))
     viable = [m for m in report.mutants if m.state is not State.UNVIABLE]
     told = [m for m in viable if all(k.way in ("check", "sanitizer", "crash") for k in m.kills)]
+    told = [m for m in told if not any("leaks" in r or "tsan" in r for r in m.ran) or not m.kills]
     sample = told[:: max(1, len(told) // samples)][:samples]
     other, alone = timed(lambda: one_by_one(bed, sample))
     scale = len(viable) / len(sample)
