@@ -83,9 +83,8 @@ def one_by_one(bed: Testbed, results: list[MutantResult]) -> int:
         failed = any(r.outcome is Outcome.FAILED for r in found)
         if failed != (result.state is State.KILLED):
             other += 1
-            print(
-                f"alone {'killed' if failed else 'alive'}, in the mass run {result.state}: {result.mutant.id}"
-            )
+            alone = "killed" if failed else "alive"
+            print(f"{alone} alone, {result.state} in the mass run: {result.mutant.id}")
     return other
 
 
