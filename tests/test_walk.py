@@ -529,6 +529,13 @@ def test_a_check_of_nothing_says_what_to_name(student: Student) -> None:
     assert "`ol check L9.4`, or check --all" in ran.err
 
 
+@pytest.mark.parametrize("option", [("--json",), ("-k", "sums")])
+def test_a_check_of_all_takes_no_option_of_one_module(student: Student, option: tuple[str, ...]) -> None:
+    ran = student.ol("check", "--all", *option)
+    assert (ran.code, ran.out) == (2, "")
+    assert "go with one module" in ran.err
+
+
 # ---- What is documented -------------------------------------------------------------------------------
 
 
