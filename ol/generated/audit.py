@@ -153,7 +153,7 @@ def _all_builds(engine: Engine, left: Ledger) -> None:
         tests = engine.by_promise(mutant)
         return [t for t in tests if t.threads or engine.reach.promise(t, mutant.number)]
 
-    if left:
+    if left and engine.units.may_leak:
         engine.run(Sanitizer.ASAN, left, telling, leaks=True, label="survivors with leak detection")
     for sanitizer, label in ((Sanitizer.TSAN, "under TSan"), (Sanitizer.NONE, "from Python")):
         left = alive(left)

@@ -1,6 +1,7 @@
 """The C units of a module with all their mutants: found, made switchable, built once."""
 
 import os
+import re
 import tempfile
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -78,6 +79,12 @@ class Units:
     @property
     def size(self) -> int:
         return self.units[-1].end
+
+    @property
+    def may_leak(self) -> bool:
+        """Whether any name in the units sounds like one that takes or gives back memory."""
+        words = {t.text for u in self.units for t in u.source.tokens}
+        return any(re.search(r"alloc|free|create|destroy|dup|arena|open|getline|printf", w) for w in words)
 
     @property
     def skipped(self) -> tuple[Skipped, ...]:
