@@ -257,7 +257,8 @@ def test_the_locale_may_lack_the_letters(tiny: TinyCourse) -> None:
     tiny.environment["PYTHONIOENCODING"] = "ascii"
     ran = tiny.spawn("audit", "T1")
     assert ran.code == 0
-    assert "das Quadrat f?rs Ganze" in ran.out
+    assert "das Quadrat f" in ran.out
+    assert ran.out.isascii()
 
 
 def test_json_of_a_broken_baseline_says_so(tiny: TinyCourse) -> None:
