@@ -168,7 +168,7 @@ class _Arrays:
                 continue
             if not r.symbol:
                 return self._name(None, r.addend or content)
-            symbol = self._sections[r.table["sh_link"]].get_symbol(r.symbol)  # type: ignore[attr-defined]
+            symbol = self._sections[r.table["sh_link"]].get_symbol(r.symbol)
             if symbol["st_info"]["type"] != "STT_SECTION":
                 return str(symbol.name)
             return self._name(symbol["st_shndx"], r.addend or content)

@@ -1,4 +1,4 @@
-"""Fairness: correct solutions of other designs pass, wrong ones that no mutant is fail with something to act on.
+"""Fairness: correct solutions of other designs pass, wrong ones that no mutant is fail with advice.
 
 The units lie in tests/fair/ID and tests/unfair/ID: a file each, or a folder where a module has several
 units. They are graded as a student's are, over the reference of what they depend on.
