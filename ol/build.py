@@ -174,7 +174,8 @@ class Builder:
         return digest.hexdigest()
 
     def _make(self, what: str, sources: Mapping[str, bytes], flags: tuple[str, ...], suffix: str) -> Built:
-        key = self.key(sources, flags)
+        seen = (self.sandbox.kind,) if what == "unit" and self.sandbox.kind != OUTSIDE.kind else ()
+        key = self.key(sources, (*flags, *seen))  # what a compiler may read depends on where it runs
         path = self.objects / f"{key}{suffix}"
         if path.is_file():
             return Built(key=key, path=path)

@@ -1,18 +1,15 @@
 """What this machine can do for ol, found by trying each thing."""
 
-import ctypes
-import os
 import shutil
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from ol import process, sandbox
+from ol import landlock, process, sandbox
 from ol.toolchain import FAMILIES, environment, install_line
 
 SECONDS = 30.0
-_LANDLOCK_CREATE_RULESET = 444
 _CLEAN = b"int main(void) { return 0; }\n"
 _FAULTS = {
     "address,undefined": b"#include <stdlib.h>\nint main(int n, char **v) { char *p = malloc(1);"
@@ -132,12 +129,15 @@ def _bubblewrap() -> Finding:
 
 
 def _landlock() -> Finding:
-    """Not used by ol yet: told for whoever cannot have user namespaces."""
-    syscall = ctypes.CDLL(None, use_errno=True).syscall
-    syscall.restype = ctypes.c_long
-    version = syscall(_LANDLOCK_CREATE_RULESET, None, ctypes.c_size_t(0), ctypes.c_uint32(1))
-    said = f"version {version}" if version > 0 else os.strerror(ctypes.get_errno())
-    return Finding(name="Landlock", holds=version > 0, said=said, install="a kernel with lsm=landlock")
+    version = landlock.version()
+    why = sandbox.refusal(sandbox.Sandbox(kind=sandbox.Kind.LANDLOCK)) if version else "the kernel has none"
+    scope = "files, TCP and signals" if version > 5 else "files and TCP" if version > 3 else "files"
+    return Finding(
+        name="Landlock, where bubblewrap is missing",
+        holds=not why,
+        said=why or f"version {version}: {scope}",
+        install="a kernel with lsm=landlock",
+    )
 
 
 def _cgroup() -> Finding:

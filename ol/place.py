@@ -24,16 +24,20 @@ class Place:
         return str(self.copies.get(path, path))
 
     def command(self, argv: list[str]) -> list[str]:
-        if self.sandbox.leaves_root:
-            return [*leave_root(), *argv]
-        return self.sandbox.command(argv, readable=self.seen, cwd=self.cwd, limits=RUNNING)
+        seen = [Path(self.at(p)) for p in self.seen]
+        if self.sandbox.kind is Kind.BUBBLEWRAP:
+            return self.sandbox.command(argv, readable=seen, cwd=self.cwd, limits=RUNNING)
+        before = leave_root() if self.sandbox.leaves_root else []
+        writable = [self.logs]
+        inside = self.sandbox.command(argv, readable=seen, writable=writable, cwd=self.cwd, limits=RUNNING)
+        return [*before, *inside]
 
 
 @contextmanager
 def placed(sandbox: Sandbox, seen: Collection[Path], *, cwd: Path, cache: Path) -> Iterator[Place]:
     """The place of one run over the files and folders in `seen`; what it made is gone afterwards."""
     paths = tuple(sorted(p for p in seen if p.exists()))
-    if sandbox.kind is not Kind.NONE:
+    if sandbox.kind is Kind.BUBBLEWRAP:
         yield Place(sandbox=sandbox, seen=paths, cwd=cwd, logs=Path("/tmp"))
         return
     with disk_errors(cache):

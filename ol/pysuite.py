@@ -15,7 +15,7 @@ from ol.exits import Exit
 from ol.place import placed
 from ol.pycut import unit_part
 from ol.pytree import stage
-from ol.sandbox import OUTSIDE, Sandbox, leave_root
+from ol.sandbox import OUTSIDE, Kind, Sandbox, leave_root
 from ol.stream import Frame
 from ol.suite import START_SECONDS, Request, exchange, one_by_one
 from ol.toolchain import environment
@@ -72,7 +72,9 @@ class PyRunner:
         return got
 
     def _must_start(self, done: process.Finished) -> None:
-        """Raises ToolError where not even a supervisor without units starts."""
+        """Raises ToolError where not even a supervisor without units starts, or where no unit is run."""
+        if self.fixtures is not None:
+            raise self._cannot_start(done)
         if process.run(
             [sys.executable, "-I", str(self.testkit / "pysupervisor.py"), str(self.suite), "log"],
             cwd=self.cache,
@@ -89,7 +91,7 @@ class PyRunner:
         seen = {suite, *kit, *(u.path for q in requests for u in q.units)}
         seen |= {self.fixtures} if self.fixtures else set()
         if self.sandbox.leaves_root:
-            _must_be_reachable()
+            _must_be_reachable(twice=self.sandbox.kind is Kind.LANDLOCK)
         else:
             seen |= _interpreter()
         with placed(self.sandbox, seen, cwd=objects, cache=self.cache) as place:
@@ -120,9 +122,11 @@ def _interpreter() -> set[Path]:
 
 
 @cache
-def _must_be_reachable() -> None:
-    """Raises ToolError where nobody cannot start this Python: no unit is ever imported as root."""
-    argv = [*leave_root(), sys.executable, "-I", "-c", "import numpy, pytest"]
+def _must_be_reachable(*, twice: bool) -> None:
+    """Raises ToolError where nobody cannot start this Python, and from it again where it is to be
+    confined first: no unit is ever imported as root."""
+    between = ["sh", "-c", 'exec "$0" "$@"'] if twice else []
+    argv = [*leave_root(), *between, sys.executable, "-I", "-c", "import numpy, pytest"]
     done = process.run(argv, cwd=Path("/"), env=environment(), timeout=START_SECONDS)
     if done.code != 0:
         raise ToolError(

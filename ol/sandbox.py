@@ -1,4 +1,5 @@
-"""Where other people's code runs: bubblewrap where this machine lets it start, and limits in any case.
+"""Where other people's code runs: bubblewrap where this machine lets it start, else Landlock, and limits
+in any case.
 
 Found by trying, once in a run of ol. Nothing of the user's is seen inside but what a command names: the
 system's own folders, a private /tmp, /proc and /dev, no network, processes of its own that end with it.
@@ -8,12 +9,12 @@ Real root is left first, for the host's files stay root's to read and to change 
 import os
 import shutil
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cache
 from pathlib import Path
 
-from ol import process
+from ol import landlock, process
 from ol.errors import ToolError
 from ol.exits import Exit
 from ol.toolchain import environment
@@ -30,6 +31,7 @@ _PACKAGE = Path(__file__).resolve().parent
 class Kind(StrEnum):
     NONE = "none"
     BUBBLEWRAP = "bubblewrap"
+    LANDLOCK = "landlock"
 
 
 class Wish(StrEnum):
@@ -89,7 +91,11 @@ class Sandbox:
         """`argv` as it is started inside."""
         limited = [*(limits or Limits()).prefix(), *argv]
         if self.kind is Kind.NONE:
-            return list(argv) if limits and limits.processes else limited
+            return [*replace(limits or Limits(), processes=0).prefix(), *argv]
+        if self.kind is Kind.LANDLOCK:
+            hidden = (_PACKAGE, *self.hidden)
+            inside = landlock.confined(argv, readable=readable, writable=writable, hidden=hidden)
+            return [*replace(limits or Limits(), processes=0).prefix(), *inside]
         return [
             *(self.program, "--die-with-parent", *_ALONE, *_own_users()),
             *_system(),
@@ -104,13 +110,13 @@ class Sandbox:
 
     def give(self, *paths: Path) -> None:
         """Lets the command inside write to what this process has made."""
-        if is_root() and (self.kind is not Kind.NONE or self.leaves_root):
+        if is_root() and (self.kind is Kind.BUBBLEWRAP or self.leaves_root):
             for path in paths:
                 os.chown(path, NOBODY, NOBODY)
 
     def take(self, path: Path) -> None:
         """Makes what the command has made this process's own."""
-        if self.kind is not Kind.NONE and is_root():
+        if self.kind is Kind.BUBBLEWRAP and is_root():
             os.chown(path, os.geteuid(), os.getegid(), follow_symlinks=False)
 
 
@@ -182,6 +188,10 @@ def find(wish: Wish) -> Sandbox:
     if program := shutil.which("bwrap"):
         found = Sandbox(kind=Kind.BUBBLEWRAP, program=program)
         if not (why := refusal(found)):
+            return found
+    if landlock.version():
+        found = replace(bare, kind=Kind.LANDLOCK)
+        if not refusal(found):
             return found
     if wish is Wish.AUTO:
         return bare

@@ -78,7 +78,9 @@ class Runner:
         return got
 
     def _must_start(self, done: process.Finished) -> None:
-        """Raises ToolError where not even a supervisor without units starts."""
+        """Raises ToolError where not even a supervisor without units starts, or where no unit is run."""
+        if self.fixtures is not None:
+            raise self._cannot_start(done)
         try:
             self.tests()
         except ToolError:
@@ -100,7 +102,7 @@ class Runner:
             return exchange(place.command(argv), requests, cwd=place.cwd, env=env)
 
     def _manner(self) -> list[str]:
-        alone = self.sandbox.kind is not Kind.NONE
+        alone = self.sandbox.kind is Kind.BUBBLEWRAP
         return [*(["--warm"] if self.warm else []), *(["--alone"] if alone else [])]
 
     def _options(self) -> dict[str, str]:

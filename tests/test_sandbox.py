@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tinycourse import ROOT
 
-from ol import sandbox
+from ol import landlock, sandbox
 from ol.errors import ToolError
 from ol.sandbox import COMPILING, RUNNING, Kind, Sandbox, Wish
 
@@ -85,6 +85,7 @@ def test_as_many_processes_as_allowed(bubble):
 
 def test_one_that_is_required_and_missing_is_said(monkeypatch):
     monkeypatch.setattr(shutil, "which", lambda name: None)
+    monkeypatch.setattr(landlock, "version", lambda: 0)
     sandbox.find.cache_clear()
     with pytest.raises(ToolError) as raised:
         sandbox.find(Wish.REQUIRED)
@@ -92,6 +93,23 @@ def test_one_that_is_required_and_missing_is_said(monkeypatch):
     assert "bubblewrap" in raised.value.where
     assert sandbox.find(Wish.AUTO).kind is Kind.NONE
     sandbox.find.cache_clear()
+
+
+def test_landlock_keeps_files_and_signals_too(tmp_path):
+    shut = Sandbox(kind=Kind.LANDLOCK)
+    if not landlock.version() or sandbox.refusal(shut):
+        pytest.skip("Landlock does not start here")
+    (tmp_path / "shown").write_text("shown")
+    (tmp_path / "kept").write_text("kept")
+    shown, kept = tmp_path / "shown", tmp_path / "kept"
+    script = f"cat {shown}; cat {kept}; ls {ROOT}; echo x > {shown}; cat /etc/passwd"
+    out = said(shut.command(["sh", "-c", script], readable=[tmp_path / "shown"], cwd=Path("/")))
+    assert out.startswith("shown")
+    assert out.count("denied") == 4
+    assert "kept\n" not in out
+    if landlock.version() >= 6:
+        script = f"kill -0 {os.getpid()} && echo reached"
+        assert "reached" not in said(shut.command(["sh", "-c", script], cwd=Path("/")))
 
 
 def test_limits_go_before_the_command_also_without_a_sandbox():

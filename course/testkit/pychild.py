@@ -39,7 +39,7 @@ def options(folder: Path) -> list[str]:
     """Pytest's options for a suite: nothing of the user's, nothing that prints or rewrites."""
     fixed = ["-c", os.devnull, "--noconftest", "--capture=no", "--assert=plain"]
     plugins = [option for plugin in _NOT_NEEDED for option in ("-p", f"no:{plugin}")]
-    return [*fixed, *plugins, "--rootdir", str(folder)]
+    return [*fixed, *plugins, "--rootdir", str(folder), "--confcutdir", str(folder)]
 
 
 @dataclass(frozen=True, kw_only=True)
