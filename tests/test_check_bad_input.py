@@ -8,13 +8,11 @@ import pty
 import re
 import shutil
 import signal
-import sqlite3
 import struct
 import subprocess
 import sys
 import tempfile
 import termios
-import threading
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -35,8 +33,6 @@ from student import (
     workspace,
 )
 from tinycourse import START, TinyCourse, checked, edit, finish
-
-from ol.store import Store
 
 __all__ = ["student"]
 
@@ -503,19 +499,6 @@ def test_two_checks_at_once_in_one_workspace_do_not_meet(student: Student, tmp_p
     assert leftovers(fresh.course.cache) == []
     assert [p.name for p in fresh.root.iterdir() if p.name.startswith(".ol-")] == [".ol-workspace"]
     assert fresh.unit.read_text() == fresh.correct
-
-
-def test_a_store_that_another_run_is_making_is_waited_for(tmp_path: Path) -> None:
-    path = tmp_path / "results.sqlite"
-    other = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
-    other.execute("BEGIN EXCLUSIVE")
-    done = threading.Timer(0.3, other.rollback)
-    done.start()
-    store = Store(path)
-    store.put([("key", b"value")])
-    assert store.get("key") == b"value"
-    done.join()
-    other.close()
 
 
 MOMENTS = {
