@@ -27,7 +27,9 @@ def test_x(ol):
 
 
 def test_only_the_units_part_is_left():
-    assert unit_part(SOURCE, "t").decode() == """\
+    assert (
+        unit_part(SOURCE, "t").decode()
+        == """\
 def test_x(ol):
     if ol.unit:
         seen = 1  # kept
@@ -44,6 +46,7 @@ def test_x(ol):
     else:
         seen = 2
 """
+    )
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "course" / "tests").rglob("*.py")), ids=lambda p: p.name)

@@ -97,8 +97,10 @@ def main() -> None:
         made = bed(inside, cache, 2)
         quick = run(made, attack_units.source("control_honest"), 2)
         took = run(made, attack_units.source("infinite_loop"), 2)
-        print(f"an endless loop costs its limit of 2 s and {took - 2:.2f} s (at most 0.50;"
-              f" a run that ends by itself takes {quick:.2f} s)")
+        print(
+            f"an endless loop costs its limit of 2 s and {took - 2:.2f} s (at most 0.50;"
+            f" a run that ends by itself takes {quick:.2f} s)"
+        )
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         run(made, flood(), 10)
         grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
