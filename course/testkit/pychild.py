@@ -105,14 +105,14 @@ _STATUS = {"SigBlk": "the mask of blocked signals", "SigIgn": "an ignored signal
 
 def _state() -> dict[str, object]:
     """What a test must find and leave as it was, by what it is called."""
-    with open("/proc/self/status") as status:
+    with Path("/proc/self/status").open() as status:
         fields = dict(line.rstrip("\n").split(":\t", 1) for line in status if ":\t" in line)
     return {
         **{called: fields.get(key) for key, called in _STATUS.items()},
         "the handlers of signals": [signal.getsignal(k) for k in signal.valid_signals()],
         "the rounding mode of floats": ctypes.CDLL(None).fegetround(),
         "the locale": locale.setlocale(locale.LC_ALL),
-        "the working directory": os.getcwd(),
+        "the working directory": str(Path.cwd()),
     }
 
 
