@@ -6,6 +6,7 @@ system's own folders, a private /tmp, /proc and /dev, no network, processes of i
 Real root is left first, for the host's files stay root's to read and to change inside.
 """
 
+import itertools
 import os
 import shutil
 from collections.abc import Iterator, Sequence
@@ -25,6 +26,8 @@ _ALONE = ("--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts", "-
 _TMP_BYTES = str(64 << 20)
 _DROPPED = ("--clear-groups", "--no-new-privs", "--inh-caps=-all", "--bounding-set=-all")
 NOBODY = 65534
+_FIRST_UID, _UIDS = 1_879_048_192, 1 << 27
+_turns = itertools.count()
 _PACKAGE = Path(__file__).resolve().parent
 
 
@@ -112,7 +115,8 @@ class Sandbox:
         """Lets the command inside write to what this process has made."""
         if is_root() and (self.kind is Kind.BUBBLEWRAP or self.leaves_root):
             for path in paths:
-                os.chown(path, NOBODY, NOBODY)
+                os.chown(path, -1, NOBODY)  # it stays root's own: not every root may override that
+                path.chmod(0o770 if path.is_dir() else 0o640)
 
     def take(self, path: Path) -> None:
         """Makes what the command has made this process's own."""
@@ -129,11 +133,23 @@ def is_root() -> bool:
 
 
 def leave_root() -> list[str]:
-    """The words that start a command as nobody, where this process is root."""
+    """The words that start a command as nobody, where this process is root: as a user of its own, for the
+    system counts the processes of each."""
     if not is_root():
         return []
     program = shutil.which("setpriv") or "setpriv"
-    return [program, "--reuid", str(NOBODY), "--regid", str(NOBODY), *_DROPPED, "--"]
+    return [program, "--reuid", str(_own_uid()), "--regid", str(NOBODY), *_DROPPED, "--"]
+
+
+def _own_uid() -> int:
+    """A number that no user has; nobody's where this root may not take any."""
+    uid = _FIRST_UID + (os.getpid() * 1009 + next(_turns)) % _UIDS
+    try:
+        lines = Path("/proc/self/uid_map").read_text().splitlines()
+    except OSError:
+        return NOBODY
+    ranges = [tuple(map(int, line.split())) for line in lines]
+    return uid if any(first <= uid < first + n for first, _, n in ranges) else NOBODY
 
 
 def _own_users() -> tuple[str, ...]:
