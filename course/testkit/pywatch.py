@@ -121,11 +121,14 @@ def _end_orphans() -> None:
             return
 
 
-def _resident_kb(pid: int) -> int:
+def _tree_kb(pid: int) -> int:
+    """Of a process and of all that it started and that has not left it."""
     try:
-        return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * PAGE_KB
+        kb = int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * PAGE_KB
+        lists = [(task / "children").read_text() for task in Path(f"/proc/{pid}/task").iterdir()]
     except (OSError, IndexError):
         return 0
+    return kb + sum(_tree_kb(int(child)) for text in lists for child in text.split())
 
 
 def _waited(pid: int) -> float:
@@ -145,7 +148,7 @@ def _is_late(pid: int, seconds: float, start: float) -> bool:
 
 
 def _over_limit(o: Outcome, pid: int, seconds: float, rss_mb: int, start: float) -> bool:
-    kb = _resident_kb(pid)
+    kb = _tree_kb(pid)
     o.peak_kb = max(o.peak_kb, kb)
     if kb > rss_mb * 1024:
         o.ending = Ending.OUT_OF_MEMORY
