@@ -95,4 +95,6 @@ def _on_signals(handler: Any) -> None:
 
 def main() -> NoReturn:
     _on_signals(_on_signal)
-    sys.exit(run())
+    code = run()
+    _on_signals(signal.SIG_IGN)  # all is said; a late signal must not change the exit status
+    sys.exit(code)

@@ -14,7 +14,9 @@ PAGE = ROOT / "course" / "AUTHORING.md"
 BLOCK = re.compile(r"^```sh\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
-@pytest.mark.skipif(not (shutil.which("gcc") and shutil.which("clang")), reason="ol lint needs gcc and clang")
+@pytest.mark.skipif(
+    not (shutil.which("gcc") and shutil.which("clang")), reason="ol lint needs gcc and clang"
+)
 def test_the_commands_of_the_page_make_a_module_that_holds(tmp_path):
     course = tmp_path / "course of mine"
     shutil.copytree(ROOT / "tests" / "courses" / "tiny", course)

@@ -131,6 +131,8 @@ tl_status tl_flash_attn_fwd_f32(const float *q, const float *k, const float *v, 
     if (Hkv == 0 || H % Hkv != 0 || H < Hkv) return refuse(TL_ESHAPE);
     if (B == 0 || Tq == 0 || (D == 0 && lse == NULL)) return TL_OK;
     if (D > 0 && (q == NULL || o == NULL || (Tk > 0 && (k == NULL || v == NULL)))) return refuse(TL_EINVAL);
+    static float none; /* with D 0 no tensor has elements: a place to point at, never read or written */
+    if (D == 0) q = k = v = o = &none;
     if (Tk == 0) k = v = q; /* not read; a pointer that arithmetic is allowed on */
     plan p = {q, k, v, sink_logits, o, lse, H, H / Hkv, Hkv, Tq, Tk, D, q_offset, window, Bc == 0 ? 64 : Bc,
               scale, causal, has_avx2()};

@@ -103,6 +103,9 @@ tl_status tl_flash_attn_fwd_f32(const float *q, const float *k, const float *v, 
     if (!B || !Tq || (!D && !lse)) return TL_OK;
     if (D && (!q || !o)) return FAIL(TL_EINVAL, "NULL");
     if (D && Tk && (!k || !v)) return FAIL(TL_EINVAL, "NULL");
+    static float none; /* with D 0 no tensor has elements: a place to point at, never read or written */
+    if (D == 0) q = k = v = o = &none;
+    if (!Tk) k = v = q;
     struct run r = {q, k, v, sink_logits, o, lse, NULL, H / Hkv, Hkv, Tq, Tk, D, q_offset, window, Bc ? Bc : 64, 0, scale, causal};
     tl_arena *arena = scratch;
     if (!scratch && tl_arena_create(0, &arena) != TL_OK) return FAIL(TL_ENOMEM, "no arena");

@@ -103,6 +103,9 @@ tl_status tl_flash_attn_fwd_f32(const float *q, const float *k, const float *v, 
     if (D > 0 && (!q || !o)) return fails(TL_EINVAL, "tl_flash_attn_fwd_f32: q or o is NULL");
     if (D > 0 && Tk > 0 && (!k || !v)) return fails(TL_EINVAL, "tl_flash_attn_fwd_f32: k or v is NULL");
     if (D == 0 && !lse) return TL_OK;
+    static float none; /* with D 0 no tensor has elements: a place to point at, never read or written */
+    if (D == 0) q = k = v = o = &none;
+    if (Tk == 0) k = v = q;
     tl_arena *own = NULL, *arena = scratch;
     if (!arena) {
         const tl_status made = tl_arena_create(4096, &own);
