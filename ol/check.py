@@ -9,7 +9,7 @@ from ol.exits import Exit
 from ol.lane import Sources
 from ol.manifest import Module, TestEntry
 from ol.memory import Memory, content_key
-from ol.store import Store
+from ol.store import Forgetful, Store
 from ol.testbed import is_settled
 from ol.verdict import Grade, Verdict
 from ol.workspace import Unreadable, Workspace
@@ -85,7 +85,7 @@ def _graded(
             module,
             dependencies,
             bench.builder,
-            bench.store,
+            Forgetful() if bench.fresh else bench.store,
             seed=seed,
             reference_dependencies=ref_deps,
             only=only,

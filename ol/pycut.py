@@ -4,19 +4,14 @@ Lines keep their numbers, so that places in messages stay true.
 """
 
 import ast
-import threading
 from collections.abc import Iterator
-
-_one_at_a_time = threading.Lock()
-"""Python 3.11 counts the depth of a tree that it makes in one place for all threads."""
 
 
 def unit_part(text: bytes, name: str) -> bytes:
     """The source with `pass` in place of what only the oracle's process may hold. A source that cannot
     be read is returned as it is: the supervisor says what is wrong with it."""
     try:
-        with _one_at_a_time:
-            tree = ast.parse(text, name)
+        tree = ast.parse(text, name)
     except (SyntaxError, ValueError):
         return text
     lines = text.decode("utf-8").split("\n")

@@ -2,6 +2,7 @@
 
 import hashlib
 import sys
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -19,6 +20,9 @@ from ol.sandbox import OUTSIDE, Kind, Sandbox, leave_root
 from ol.stream import Frame
 from ol.suite import START_SECONDS, Request, exchange, one_by_one
 from ol.toolchain import environment
+
+_PARSING = threading.Lock()
+"""Python 3.11 counts the depth of a tree that it makes in one place for all threads."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,7 +109,9 @@ class PyRunner:
         if self.fixtures is not None:
             return self.suite
         sources = {p.name: p.read_bytes() for p in sorted(self.suite.glob("*.py"))}
-        return stage(self.cache, {name: unit_part(text, name) for name, text in sources.items()}).path
+        with _PARSING:
+            shown = {name: unit_part(text, name) for name, text in sources.items()}
+        return stage(self.cache, shown).path
 
     def _cannot_start(self, done: process.Finished) -> ToolError:
         said = (done.err + done.out[:200]).decode("utf-8", "replace").strip()

@@ -68,3 +68,16 @@ def _write_ahead(db: sqlite3.Connection) -> None:
             if "locked" not in str(error) or time.monotonic() > end:
                 raise
             time.sleep(0.02)
+
+
+class Forgetful(Store):
+    """Remembers nothing: for a verdict that must be earned again."""
+
+    def __init__(self) -> None:
+        super().__init__(Path("/dev/null"))
+
+    def get(self, key: str) -> bytes | None:
+        return None
+
+    def put(self, items: Iterable[tuple[str, bytes]]) -> None:
+        """Nothing is kept."""
