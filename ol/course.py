@@ -87,6 +87,9 @@ class Course:
     def tests(self, module: Module) -> Path:
         return self.root / "course" / "tests" / module.id
 
+    def python_contract(self, module: Module) -> Path:
+        return self.root / "course" / "contracts" / "python" / module.contract[0]
+
     def fixtures(self, module: Module) -> Path:
         return self.root / "course" / "fixtures" / module.id
 

@@ -1,7 +1,7 @@
 """The policies in front of every run: what a C unit's sources may say, and what its objects may need.
 
 What was decided is remembered by the bytes and by the policies' own text, so that an unchanged unit costs
-nothing. Python units have no such gate: only the sandbox, the limits and the judge stand before them.
+nothing. Of Python units only the signatures are read: sandbox, limits and judge stand before them.
 """
 
 import hashlib
@@ -13,8 +13,9 @@ import msgspec
 
 from ol.course import Course
 from ol.lane import Sources
-from ol.manifest import Module
+from ol.manifest import Language, Module
 from ol.policy import Refusal, check_object, check_source, placed
+from ol.signatures import Mismatch, mismatches
 from ol.store import Store
 from ol.testbed import UnitObjects
 from ol.toolchain import Sanitizer
@@ -34,6 +35,33 @@ def refused_sources(course: Course, store: Store, sources: Sources) -> list[Refu
             known = _remember(store, key, check_source(text, name, headers=headers))
         found += known
     return found
+
+
+def refused_signatures(course: Course, module: Module, sources: Sources) -> list[Refused]:
+    """Where a Python unit's definitions are not those of its .pyi. One that cannot be read is left to
+    its tests, which say what is wrong with it."""
+    if module.language is not Language.PYTHON:
+        return []
+    contract = course.python_contract(module).read_text(encoding="utf-8")
+    found: list[Refused] = []
+    for name, text in sources.items():
+        try:
+            differing = mismatches(contract, text.decode("utf-8", "replace"))
+        except (SyntaxError, ValueError):
+            continue
+        found += [_mismatch(name, one) for one in differing]
+    return found
+
+
+def _mismatch(file: str, one: Mismatch) -> Refused:
+    what = f"{one.name} has another signature" if one.found else f"{one.name} is not defined"
+    mine = f"\nyours     {one.found}" if one.found else ""
+    return Refused(
+        rule="the contract's signature",
+        what=what,
+        where=f"{file}:{one.line}" if one.line else file,
+        detail=f"contract  {one.wanted}{mine}",
+    )
 
 
 def refused_objects(

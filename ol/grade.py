@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from ol.build import Builder, CompileError
-from ol.gate import refused_objects, refused_sources
+from ol.gate import refused_objects, refused_signatures, refused_sources
 from ol.lane import Sources
 from ol.manifest import Module, TestEntry, Way
 from ol.store import Store
@@ -61,7 +61,9 @@ def _outcome(
     seed: int,
 ) -> tuple[list[Refused], list[TestResult]]:
     course = builder.course
-    if refused := refused_sources(course, store, submission):
+    refused = refused_sources(course, store, submission)
+    refused += refused_signatures(course, module, submission)
+    if refused:
         return refused, []
     bed = prepare(builder, store, module, dependencies, tests, seed=seed).careful()
     bed = replace(bed, patient=False)

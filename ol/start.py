@@ -97,8 +97,7 @@ def stub(course: Course, module: Module, unit: str) -> str:
     from ol.stub import c_stub, python_stub  # here, for checks need no parser of C
 
     if module.language is Language.PYTHON:
-        contract = course.root / "course" / "contracts" / "python" / module.contract[0]
-        return python_stub(module, contract.read_text(encoding="utf-8"))
+        return python_stub(module, course.python_contract(module).read_text(encoding="utf-8"))
     return c_stub(module, unit, headers(course), course.entry.stub)
 
 

@@ -26,7 +26,8 @@ FLOORS = {
             "judge",
         ),
         *("lexer", "manifest", "operators", "operators.*", "patch", "policy", "policy_*", "pycut"),
-        *("refusal", "reports", "schemata", "schemata.*", "stream", "stub", "variants", "verdict"),
+        *("refusal", "reports", "schemata", "schemata.*", "signatures", "stream", "stub", "variants"),
+        "verdict",
     ],
     "services": [
         *(
