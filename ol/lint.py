@@ -80,7 +80,9 @@ def _stray(course: Course, module: str, where: str) -> Finding:
 
 def _module(builder: Builder, store: Store, module: Module, *, matrix: bool) -> list[Finding]:
     """Which tests kill anything is asked of one compiler; that named tests kill, of each."""
-    found = [*_registered(builder, module), *_stub(builder, store, module)]
+    if unknown := list(_registered(builder, module)):
+        return unknown  # nothing can be run on tests that are not there
+    found = list(_stub(builder, store, module))
     try:
         report = audit(builder, store, module, module.mutants, matrix=matrix, progress=_quiet)
     except ToolError as error:
