@@ -93,7 +93,14 @@ def _on_signals(handler: Any) -> None:
         signal.signal(number, handler)
 
 
+def _unraisable(fault: Any) -> None:
+    """Ctrl-C may come within code that lets no exception out, such as an import's lock; it is no fault."""
+    if not isinstance(fault.exc_value, KeyboardInterrupt):
+        sys.__unraisablehook__(fault)
+
+
 def main() -> NoReturn:
+    sys.unraisablehook = _unraisable
     _on_signals(_on_signal)
     code = run()
     _on_signals(signal.SIG_IGN)  # all is said; a late signal must not change the exit status
