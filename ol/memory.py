@@ -5,7 +5,7 @@ What is remembered says how far a student is. It unlocks nothing: `ol milestone`
 
 import hashlib
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -17,6 +17,7 @@ from ol.build import Builder
 from ol.lane import Sources
 from ol.manifest import Module
 from ol.store import Store
+from ol.suite import files_digest
 from ol.verdict import Verdict
 
 
@@ -42,21 +43,13 @@ def content_key(
 @cache
 def _folder(folder: Path) -> str:
     """Digest of a folder's files. The course does not change while ol runs."""
-    return _files(p for p in sorted(folder.rglob("*")) if p.is_file() and p.suffix != ".pyc")
+    return files_digest(p for p in sorted(folder.rglob("*")) if p.is_file() and p.suffix != ".pyc")
 
 
 @cache
 def _own_sources() -> str:
     """Of ol itself: another ol may come to another verdict."""
-    return _files(sorted(Path(__file__).parent.rglob("*.py")))
-
-
-def _files(paths: Iterable[Path]) -> str:
-    digest = hashlib.blake2b(digest_size=16)
-    for path in paths:
-        text = path.read_bytes()
-        digest.update(path.name.encode() + b"\0" + len(text).to_bytes(8, "little") + text)
-    return digest.hexdigest()
+    return files_digest(sorted(Path(__file__).parent.rglob("*.py")))
 
 
 @dataclass(frozen=True)

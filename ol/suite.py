@@ -1,7 +1,7 @@
 """Runs the tests of a module: one supervisor process over a list of requests, frames back."""
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -58,7 +58,11 @@ class Runner:
     def key(self) -> str:
         """Digest of all that decides a run beside its request."""
         options = " ".join(f"{tool}={text}" for tool, text in self._options().items())
-        fixtures = _digest(self.fixtures) if self.fixtures else ""
+        fixtures = (
+            files_digest(sorted(p for p in self.fixtures.rglob("*") if p.is_file()))
+            if self.fixtures
+            else ""
+        )
         return f"{self.supervisor.key} {self.suite.key} {options} {fixtures} {self.sandbox.kind}"
 
     def tests(self) -> list[str]:
@@ -184,9 +188,10 @@ def _quoted(path: Path) -> str:
     return f"'{path}'" if "'" not in str(path) else f'"{path}"'
 
 
-def _digest(folder: Path) -> str:
+def files_digest(paths: Iterable[Path]) -> str:
+    """Of the names and the bytes of files, in this order."""
     digest = hashlib.blake2b(digest_size=16)
-    for path in sorted(p for p in folder.rglob("*") if p.is_file()):
+    for path in paths:
         text = path.read_bytes()
         digest.update(path.name.encode() + b"\0" + len(text).to_bytes(8, "little") + text)
     return digest.hexdigest()
