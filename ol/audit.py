@@ -4,7 +4,7 @@ First the reference must pass; then each mutant is built and run by the test tha
 that test's own outcome counts, and only in the way that the entry says.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -22,8 +22,10 @@ from ol.toolchain import Sanitizer
 from ol.variants import combined_sources
 from ol.verdict import Outcome, TestResult, merged
 
-PATIENCE = 3.0
+PATIENCE = 2.0
 """A time-out counts after a second run, alone, with this many times the limit."""
+_TIMES, _PLUS = 5.0, 0.5
+"""A mutant has so many times the reference's own seconds, and so many more, within the test's limit."""
 
 Progress = Callable[[str, int, int], None]
 """What has been done, how much of it, of how much."""
@@ -98,10 +100,10 @@ def audit(
     entries: Sequence[MutantEntry],
     *,
     seed: int = 0,
-    matrix: bool = False,
+    also: Collection[TestEntry] = (),
     progress: Progress,
 ) -> AuditReport:
-    """Audits `module` with the mutants of `entries`.
+    """Audits `module` with the mutants of `entries`: each meets its named test, and those of `also`.
 
     The reference serves for every dependency. When it does not pass its own tests no mutant is run.
     """
@@ -123,15 +125,14 @@ def audit(
         seed=seed,
         baseline=tuple(baseline),
         mutants=(),
-        matrix=matrix,
+        matrix={t.id for t in also} == {t.id for t in module.tests},
     )
     if not report.baseline_holds:
         return report
     progress(f"{module.id}: building the mutants", 2, 3)
-    variants = _build_all(bed, reference, mutants, matrix=matrix)
-    return replace(
-        report, mutants=tuple(_run_all(bed, mutants, variants, matrix=matrix, progress=progress))
-    )
+    plans = [_plan(bed, entry, baseline, also) for entry in entries]
+    variants = _build_all(bed, reference, mutants, plans)
+    return replace(report, mutants=tuple(_run_all(bed, mutants, variants, plans, progress)))
 
 
 def _baseline(
@@ -155,21 +156,36 @@ class Variant:
     unviable: str = ""
 
 
-Runs = Sequence[tuple[TestEntry, Sanitizer]]
+@dataclass(frozen=True, kw_only=True)
+class Run:
+    """One test that a mutant is to meet, on one build, with the seconds that it may take."""
+
+    test: TestEntry
+    sanitizer: Sanitizer
+    limit: float
 
 
-def _runs(module: Module, entry: MutantEntry, *, matrix: bool) -> Runs:
-    """The tests that a mutant is run on, each with a build. Beside the matrix it is the named test, on
-    TSan's build only where the kill is to be a sanitizer's, for that costs much and shows races only."""
-    if matrix:
-        return [(test, s) for test in module.tests for s in sanitizers_of(test)]
-    named = module.test(entry.test)
-    needed = sanitizers_of(named)
-    return [(named, s) for s in (needed if entry.how is Way.SANITIZER else needed[:1])]
+Plan = Sequence[Run]
+
+
+def _plan(
+    bed: Testbed, entry: MutantEntry, baseline: Sequence[TestResult], also: Collection[TestEntry]
+) -> Plan:
+    """The named test is run on TSan's build only where the kill is to be a sanitizer's, or where it is
+    one of `also`, for that costs much and shows races only."""
+    named = bed.module.test(entry.test)
+    took = {r.test: r.seconds for r in baseline}
+    tests = [named, *(t for t in also if t.id != named.id)]
+    return [
+        Run(test=t, sanitizer=s, limit=min(t.seconds, _TIMES * took[t.id] + _PLUS))
+        for t in tests
+        for k, s in enumerate(sanitizers_of(t))
+        if k == 0 or t in also or entry.how is Way.SANITIZER
+    ]
 
 
 def _build_all(
-    bed: Testbed, reference: Sources, mutants: Sequence[Planted], *, matrix: bool
+    bed: Testbed, reference: Sources, mutants: Sequence[Planted], plans: Sequence[Plan]
 ) -> list[Variant]:
     """One object for all mutants that fit into it; the others are built each on its own."""
     numbers = [0] * len(mutants)
@@ -177,26 +193,24 @@ def _build_all(
     if bed.module.language is Language.C:
         whole = [m.sources or reference for m in mutants]
         sources, numbers = combined_sources(reference, whole)
-        fitting = [m for m, n in zip(mutants, numbers, strict=True) if n]
-        kinds = {s for m in fitting for _, s in _runs(bed.module, m.entry, matrix=matrix)}
+        kinds = {run.sanitizer for plan, n in zip(plans, numbers, strict=True) if n for run in plan}
         try:
             shared = bed.build(sources, kinds)
         except CompileError:
             numbers = [0] * len(mutants)
     return together(
         [
-            partial(_build_one, bed, mutant, shared, number, matrix=matrix)
-            for mutant, number in zip(mutants, numbers, strict=True)
+            partial(_build_one, bed, mutant, shared, number, plan)
+            for mutant, number, plan in zip(mutants, numbers, plans, strict=True)
         ]
     )
 
 
-def _build_one(bed: Testbed, mutant: Planted, shared: UnitObjects, number: int, *, matrix: bool) -> Variant:
+def _build_one(bed: Testbed, mutant: Planted, shared: UnitObjects, number: int, plan: Plan) -> Variant:
     if number or mutant.stale:
         return Variant(unit=shared, number=number)
     try:
-        kinds = {s for _, s in _runs(bed.module, mutant.entry, matrix=matrix)}
-        unit = bed.build(mutant.sources, kinds)
+        unit = bed.build(mutant.sources, {run.sanitizer for run in plan})
     except CompileError as error:
         return Variant(unit={}, number=0, unviable=error.diagnostics)
     return Variant(unit=unit, number=0)
@@ -206,21 +220,13 @@ def _run_all(
     bed: Testbed,
     mutants: Sequence[Planted],
     variants: Sequence[Variant],
-    *,
-    matrix: bool,
+    plans: Sequence[Plan],
     progress: Progress,
 ) -> Iterator[MutantResult]:
-    trials: list[list[Trial]] = []
-    for mutant, variant in zip(mutants, variants, strict=True):
-        entry = mutant.entry
-        runs = not mutant.stale and not variant.unviable
-        chosen = _runs(bed.module, entry, matrix=matrix) if runs else []
-        trials.append(
-            [
-                Trial(unit=variant.unit[s], mutant=variant.number, test=test, sanitizer=s)
-                for test, s in chosen
-            ]
-        )
+    trials = [
+        [] if mutant.stale or variant.unviable else [_trial(variant, run) for run in plan]
+        for mutant, variant, plan in zip(mutants, variants, plans, strict=True)
+    ]
 
     def tell(done: int, total: int) -> None:
         progress(f"{bed.module.id}: running the mutants", done, total)
@@ -228,6 +234,16 @@ def _run_all(
     results = bed.run_trials([t for group in trials for t in group], progress=tell)
     for mutant, variant, group in zip(mutants, variants, trials, strict=True):
         yield _result(bed, mutant, variant, {t: results[t] for t in group})
+
+
+def _trial(variant: Variant, run: Run) -> Trial:
+    return Trial(
+        unit=variant.unit[run.sanitizer],
+        mutant=variant.number,
+        test=run.test,
+        sanitizer=run.sanitizer,
+        limit=run.limit,
+    )
 
 
 def _result(
@@ -238,12 +254,17 @@ def _result(
         return MutantResult(entry=entry, fate=Fate.STALE, detail=mutant.stale)
     if variant.unviable:
         return MutantResult(entry=entry, fate=Fate.UNVIABLE, detail=variant.unviable)
-    named = [t for t in results if t.test.id == entry.test]
-    settled = [
-        bed.run_alone(t, patience=PATIENCE) if Way.TIMEOUT in results[t].ways else results[t] for t in named
-    ]
-    also = [t.test.id for t, r in results.items() if t not in named and r.outcome is Outcome.FAILED]
-    return _fate(entry, merged(settled), tuple(dict.fromkeys(also)))
+    settled = {
+        t: bed.run_alone(t, patience=PATIENCE) if _is_open(entry, r) else r for t, r in results.items()
+    }
+    named = [r for t, r in settled.items() if t.test.id == entry.test]
+    failed = {t.test.id: None for t, r in settled.items() if r.outcome is Outcome.FAILED}
+    return _fate(entry, merged(named), tuple(t for t in failed if t != entry.test))
+
+
+def _is_open(entry: MutantEntry, result: TestResult) -> bool:
+    """Whether it matters that the run timed out, which a busy machine may have caused."""
+    return Way.TIMEOUT in result.ways and (entry.how is Way.TIMEOUT or entry.how not in result.ways)
 
 
 def _fate(entry: MutantEntry, result: TestResult, also: tuple[str, ...]) -> MutantResult:

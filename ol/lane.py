@@ -26,6 +26,12 @@ class Trial:
     mutant: int
     test: TestEntry
     sanitizer: Sanitizer
+    limit: float = 0.0
+    """Seconds that it may take where those of the test are not meant; 0 where they are."""
+
+    @property
+    def seconds(self) -> float:
+        return self.limit or self.test.seconds
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,7 +48,7 @@ class Lane:
                 Request(
                     test=t.test.name,
                     units=(*self.before, t.unit),
-                    seconds=t.test.seconds,
+                    seconds=t.seconds,
                     seed=seed,
                     mutant=t.mutant,
                     unless_late=not patient,

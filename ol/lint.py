@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from ol import chapter, start
 from ol.audit import Progress, audit
@@ -11,7 +12,9 @@ from ol.errors import ToolError
 from ol.fate import AuditReport, Fate
 from ol.grade import grade
 from ol.lane import oracle_lane
-from ol.manifest import Language, Module
+from ol.manifest import Language, Module, Way
+from ol.parallel import finished
+from ol.process import jobs
 from ol.store import Store
 from ol.verdict import Grade
 
@@ -32,11 +35,19 @@ def lint(
     course = builders[0].course
     found = [f for m in modules for f in (*_chapter(course, m), *_catalogue(m))]
     found += stray_files(course)
-    for done, (module, builder) in enumerate((m, b) for m in modules for b in builders):
-        progress(f"{module.id} with {builder.toolchain.family}", done, len(modules) * len(builders))
-        if module.tests:
-            found += _module(builder, store, module, matrix=builder is builders[0])
-    return list(dict.fromkeys(found))
+    proofs = [
+        partial(_module, builder, store, module, prove_all=builder is builders[0])
+        for module in modules
+        for builder in builders
+        if module.tests
+    ]
+    for done, part in enumerate(finished(proofs, at_once=jobs()), start=1):
+        progress("stubs, references and mutants", done, len(proofs))
+        found += part
+    order = [m.id for m in course.modules.values()]
+    return sorted(
+        set(found), key=lambda f: (order.index(f.module) if f.module in order else -1, f.where, f.what)
+    )
 
 
 def _chapter(course: Course, module: Module) -> Iterator[Finding]:
@@ -78,16 +89,18 @@ def _stray(course: Course, module: str, where: str) -> Finding:
     return Finding(module=module, where=where, what=f"no catalogue of {course.entry.name} speaks of it")
 
 
-def _module(builder: Builder, store: Store, module: Module, *, matrix: bool) -> list[Finding]:
-    """Which tests kill anything is asked of one compiler; that named tests kill, of each."""
+def _module(builder: Builder, store: Store, module: Module, *, prove_all: bool) -> list[Finding]:
+    """That named tests kill is asked of each compiler; of one, that the others kill anything at all."""
     if unknown := list(_registered(builder, module)):
         return unknown  # nothing can be run on tests that are not there
     found = list(_stub(builder, store, module))
+    named = {m.test for m in module.mutants}
+    also = [t for t in module.tests if t.id not in named] if prove_all else []
     try:
-        report = audit(builder, store, module, module.mutants, matrix=matrix, progress=_quiet)
+        report = audit(builder, store, module, module.mutants, also=also, progress=_quiet)
     except ToolError as error:
         return [*found, Finding(module=module.id, where=error.where, what=error.what)]
-    return [*found, *_audited(report, module)]
+    return [*found, *_audited(report, module), *(_toothless(report, module) if prove_all else ())]
 
 
 def _quiet(what: str, done: int, total: int) -> None:
@@ -100,18 +113,20 @@ def _audited(report: AuditReport, module: Module) -> Iterator[Finding]:
         if result.failures:
             what = f"the reference fails {result.test}{with_compiler}: got {result.failures[0].got}"
             yield Finding(module=module.id, where=f"course/tests/{module.id}", what=what)
-    if not report.baseline_holds:
-        return
-    kills: set[str] = set()
     for mutant in report.mutants:
-        kills |= {mutant.entry.test, *mutant.also} if mutant.fate is Fate.KILLED else {*mutant.also}
         if mutant.fate is not Fate.KILLED:
             what = f"{mutant.entry.id}: {mutant.fate}{with_compiler} {mutant.detail.splitlines()[:1]}"
             where = f"mutants/{module.id}/{mutant.entry.id}.patch"
             yield Finding(module=module.id, where=where, what=what)
+
+
+def _toothless(report: AuditReport, module: Module) -> Iterator[Finding]:
+    """Tests that let every mutant live."""
+    kills = {m.entry.test for m in report.mutants if m.fate is Fate.KILLED}
+    kills |= {test for m in report.mutants for test in m.also}
     for test in module.tests:
-        if report.matrix and test.id not in kills:
-            what = f"{test.id} kills no mutant{with_compiler}, so nobody has seen it fail"
+        if report.baseline_holds and test.id not in kills:
+            what = f"{test.id} kills no mutant, so nobody has seen it fail"
             yield Finding(module=module.id, where=f"course/modules/{module.id}.toml", what=what)
 
 
@@ -147,3 +162,7 @@ def _stub(builder: Builder, store: Store, module: Module) -> Iterator[Finding]:
     verdict = grade(sources, module, dependencies, builder, store, seed=0, reference_dependencies=True)
     if verdict.grade is not Grade.FAIL:
         yield Finding(module=module.id, where=where, what=f"its stub does not fail: {verdict.grade}")
+    for result in verdict.results:
+        if Way.TIMEOUT in result.ways:
+            what = f"{result.test} times out on the stub, so that a student's first check is a long wait"
+            yield Finding(module=module.id, where=f"course/tests/{module.id}", what=what)

@@ -86,8 +86,8 @@ class Testbed:
         return [merged([results[t] for t in group]) for group in groups]
 
     def run_alone(self, trial: Trial, *, patience: float) -> TestResult:
-        """The result while no other process runs, with `patience` times the test's limit."""
-        longer = replace(trial, test=replace(trial.test, seconds=trial.test.seconds * patience))
+        """The result while no other process runs, with `patience` times the trial's limit."""
+        longer = replace(trial, limit=trial.seconds * patience)
         with process.alone():
             return self.run_trials([longer])[longer]
 
@@ -139,6 +139,7 @@ class Testbed:
         return results
 
     def _key(self, trial: Trial) -> str:
+        """Without the trial's own limit: a result that is remembered came before any."""
         parts = (
             self.units[trial.sanitizer].key(trial.test, self.seed),
             self.oracles[trial.test.language].key(trial.test, self.seed),

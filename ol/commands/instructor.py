@@ -68,7 +68,8 @@ def audit(
         return Exit.PASS
     builder = Builder(settings.course, find(compiler), settings.cache)
     with screen.progress() as tell:
-        report = use_case.audit(builder, store, chosen, entries, seed=seed, matrix=matrix, progress=tell)
+        also = chosen.tests if matrix else ()
+        report = use_case.audit(builder, store, chosen, entries, seed=seed, also=also, progress=tell)
     from ol.report import audit as render
 
     if as_json:

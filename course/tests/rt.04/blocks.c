@@ -39,7 +39,9 @@ void stats_are(const tl_kv_pool *pool, uint32_t free, uint32_t used, uint32_t ca
     OL_ORACLE { ol_want_u32("stats", (uint32_t[]){free, used, cached, evictions}, STATS); }
 }
 
+/* None where the unit does not say what the pool's shape is. */
 static size_t slab_elements(const tl_kv_pool *pool, tl_kv_cfg *cfg) {
+    *cfg = (tl_kv_cfg){0};
     tl_kv_pool_cfg(pool, cfg);
     return (size_t)cfg->n_kv_heads * cfg->block_tokens * cfg->head_dim;
 }
@@ -63,11 +65,11 @@ int block_holds(const tl_kv_pool *pool, uint32_t id, uint16_t seed) {
         for (size_t i = 0; i < n; i++)
             if (x[i] != content(seed, slab, i)) return 0;
     }
-    return 1;
+    return n > 0 && cfg.n_layers > 0;
 }
 
 tl_status fill_and_register(tl_kv_pool *pool, uint32_t id, uint64_t hash) {
-    tl_kv_cfg cfg;
+    tl_kv_cfg cfg = {0};
     tl_kv_pool_cfg(pool, &cfg);
     tl_status status = tl_kv_set_fill(pool, id, cfg.block_tokens);
     return status == TL_OK ? tl_kv_register(pool, id, hash) : status;
