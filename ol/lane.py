@@ -74,6 +74,13 @@ class Lane:
             return self
         return replace(self, runner=replace(self.runner, warm=True))
 
+    def against(self, baseline: Path, *, stops: bool) -> "Lane":
+        """The same, told by its ending alone where a test writes what `baseline` holds of it; a mutant
+        that does anything else meets no more tests of a call with `stops`."""
+        if isinstance(self.runner, PyRunner):
+            return self
+        return replace(self, runner=replace(self.runner, baseline=baseline, stops=stops))
+
     def key(self, test: TestEntry, seed: int) -> str:
         return " ".join([self.runner.key, test.id, str(seed), *(b.key for b in self.before)])
 

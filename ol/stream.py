@@ -20,7 +20,9 @@ class Ending(IntEnum):
     FLOODED = 4
     NO_SUCH_TEST = 5
     NOT_RUN = 6
-    """A test before it timed out, and it was not to be waited for."""
+    """It was not to be run any more: a test before it timed out, or has shown what was to be known."""
+    SAME = 7
+    """It wrote byte for byte what the baseline wrote, and nothing else happened. The stream is left out."""
 
 
 class Kind(IntEnum):

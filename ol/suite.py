@@ -10,7 +10,7 @@ from ol import process
 from ol.build import Built
 from ol.errors import ToolError
 from ol.exits import Exit
-from ol.place import placed
+from ol.place import Place, placed
 from ol.sandbox import OUTSIDE, Kind, Sandbox
 from ol.stream import NOT_RUN, Ending, Frame, frames
 from ol.toolchain import Sanitizer, Toolchain, environment, install_line
@@ -50,6 +50,10 @@ class Runner:
     symbols: bool = False
     warm: bool = False
     """Opens units in the supervisor itself: for the course's own code and its mutants only."""
+    baseline: Path | None = None
+    """A folder with what each test wrote of the unit itself: a run that goes the same way is told by its
+    ending alone, and a mutant that does anything else meets no more tests in this call with `stops`."""
+    stops: bool = False
     variables: tuple[tuple[str, str], ...] = ()
     """More of the environment, for a unit that writes down what it met."""
     sandbox: Sandbox = OUTSIDE
@@ -92,22 +96,25 @@ class Runner:
 
     def _exchange(self, requests: Sequence[Request]) -> tuple[list[Frame] | None, process.Finished]:
         seen = {self.supervisor.path, self.suite.path, *(u.path for q in requests for u in q.units)}
-        seen |= {self.fixtures} if self.fixtures else set()
+        seen |= {folder for folder in (self.fixtures, self.baseline) if folder}
         objects = self.suite.path.parent
         with placed(self.sandbox, seen, cwd=objects, cache=self.cache) as place:
             argv = [
                 *self.toolchain.launch,
                 place.at(self.supervisor.path),
-                *self._manner(),
+                *self._manner(place),
             ]
             argv += [place.at(self.suite.path), str(place.logs / "log")]
             argv += [place.at(self.fixtures)] if self.fixtures else []
             env = self._environment(place.logs)
             return exchange(place.command(argv), requests, cwd=place.cwd, env=env)
 
-    def _manner(self) -> list[str]:
+    def _manner(self, place: Place) -> list[str]:
         alone = self.sandbox.kind is Kind.BUBBLEWRAP
-        return [*(["--warm"] if self.warm else []), *(["--alone"] if alone else [])]
+        words = ["--warm"] if self.warm else []
+        words += ["--alone"] if alone else []
+        words += ["--baseline", place.at(self.baseline)] if self.baseline else []
+        return [*words, *(["--stop"] if self.stops else [])]
 
     def _options(self) -> dict[str, str]:
         """Of each sanitizer. LSAN's own are left out: in gcc's ASan they would overrule the rest."""

@@ -9,7 +9,8 @@ from ol.build import Builder
 from ol.course import Course, find_course
 from ol.generated.audit import audit_generated
 from ol.generated.equivalent import functions_of
-from ol.generated.model import MutantResult, State
+from ol.generated.mass import Job, shards
+from ol.generated.model import Mutant, MutantResult, State
 from ol.generated.scope import Scope, changed_lines
 from ol.operators import apply_edit
 from ol.report.mutation_schema import location
@@ -150,3 +151,19 @@ def test_a_unit_of_five_thousand_lines_is_mutated_in_seconds() -> None:
     source, found = small(body)
     assert len(source.functions) == 1000
     assert len({e.function for e in found}) == 1000
+
+
+def test_the_runs_of_a_mutant_stay_with_one_supervisor_and_every_run_is_dealt() -> None:
+    _, found = small("int f(int a, int b) { return a + b < 3 ? a * b : a - b; }")
+    mutants = [Mutant(number=n, file="small.c", edit=e) for n, e in enumerate(found, start=1)]
+    tests = find_course(ROOT / "ol").module("L9.2").tests[:3]
+    jobs = [Job(mutant=m, test=t) for m in mutants for t in tests]
+    dealt = shards(jobs, most=10)
+    assert len(dealt) >= len(jobs) // 10 > 2
+    assert sorted((j.mutant.number, j.test.id) for part in dealt for j in part) == sorted(
+        (j.mutant.number, j.test.id) for j in jobs
+    )
+    for mutant in mutants:
+        (part,) = [part for part in dealt if any(j.mutant is mutant for j in part)]
+        at = [k for k, j in enumerate(part) if j.mutant is mutant]
+        assert at == list(range(at[0], at[0] + len(tests)))

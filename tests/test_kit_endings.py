@@ -1,7 +1,8 @@
 """What a C unit may do to escape its verdict, and what the limits on it do, on both compilers."""
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from ol.build import Built
 from ol.judge import judge
 from ol.manifest import Way
 from ol.stream import Ending
+from ol.suite import Request
 from ol.toolchain import Sanitizer
 from ol.verdict import Failure
 
@@ -299,6 +301,45 @@ def test_the_selector_reaches_the_unit(trap: CWorld) -> None:
     frames = [trap.frames(["answers"], unit, mutant=n)[0] for n in (0, 3)]
     results = [judge("answers", f, wanted["answers"], ()) for f in frames]
     assert [f.got for r in results for f in r.failures] == ["45"]
+
+
+def told_against(
+    folder: Path, world: CWorld, unit: Built, mutants: Sequence[int], *, stops: bool
+) -> list[Ending]:
+    """How the runs of one test end that are compared with what it wrote of the unit itself."""
+    (itself,) = world.frames(["answers"], unit)
+    (folder / "answers").write_bytes(itself.stream)
+    runner = replace(world.runner(), baseline=folder, stops=stops)
+    asked = [Request(test="answers", units=(unit,), seconds=5, mutant=n) for n in mutants]
+    frames = runner.run(asked)
+    assert all(f.stream == b"" for f in frames if f.ending in (Ending.SAME, Ending.NOT_RUN))
+    return [f.ending for f in frames]
+
+
+SWITCHED = """
+volatile int ol_mutant;
+long unit_answers(void) {
+    if (ol_mutant == 4) { volatile int big = 2147483647; big = big + 1; }
+    if (ol_mutant == 5) __builtin_trap();
+    return 42 + (ol_mutant == 3);
+}
+"""
+
+
+def test_what_goes_as_the_baseline_is_told_in_a_word(tmp_path: Path, trap: CWorld) -> None:
+    ran = told_against(tmp_path, trap, trap.unit(SWITCHED), [0, 1, 3, 4, 5, 1], stops=False)
+    same, other, died = Ending.SAME, Ending.EXITED, Ending.SIGNALLED
+    assert ran[:4] == [same, same, other, other]  # the report alone makes a run another
+    assert ran[4] in (died, other)  # clang's UBSan handles the trap
+    assert ran[5] == same
+
+
+def test_a_mutant_that_shows_itself_meets_no_more_tests_when_it_is_to_stop(
+    tmp_path: Path, trap: CWorld
+) -> None:
+    ran = told_against(tmp_path, trap, trap.unit(SWITCHED), [1, 1, 3, 3, 1, 4, 4, 3], stops=True)
+    same, other, left = Ending.SAME, Ending.EXITED, Ending.NOT_RUN
+    assert ran == [same, same, other, left, same, other, left, other]
 
 
 def test_a_child_gets_limits_no_input_and_a_scrubbed_environment(

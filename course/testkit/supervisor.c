@@ -2,11 +2,13 @@
  * for each, and writes what came of it to its output. `ol` starts it; so can a person:
  *
  *     supervisor --list SUITE
- *     supervisor [--warm] [--alone] SUITE LOG_PREFIX [FIXTURES] < requests > results
+ *     supervisor [--warm] [--alone] [--baseline FOLDER [--stop]] SUITE LOG_PREFIX [FIXTURES] < requests > results
  *
  * With --warm the objects are opened in the supervisor, once, and every child starts with them loaded: for
  * the course's own code and its mutants, never for a student's.
  * With --alone it ends all processes that it can see after each test: in a namespace of processes only.
+ * With --baseline a run that went as FOLDER says is told in a word; with --stop a mutant that did anything
+ * else meets no more of the tests that follow for it.
  * A request is one line:  NUMBER WALL_MS RSS_MB SEED MUTANT TEST OBJECT...
  * A negative WALL_MS is the same limit, but not run once a test of this supervisor has timed out.
  * Objects are paths relative to the working directory, without white space. A result is a frame, little
@@ -58,9 +60,9 @@ static size_t take_reports(const char *prefix, pid_t pid, unsigned char *into) {
     return n;
 }
 
-static void send_outcome(const struct request *q, const struct outcome *o, const char *log_prefix) {
-    static unsigned char report[REPORT_CAP];
-    size_t n_report = o->pid > 0 ? take_reports(log_prefix, o->pid, report) : 0;
+static unsigned char report[REPORT_CAP];
+
+static void send_outcome(const struct request *q, const struct outcome *o, size_t n_report) {
     const struct capture *blob[] = {&o->stream, &o->out, &o->err};
     uint32_t length = 4 + 1 + 4 + 8 + 8 + 4 * 4 + 8;
     length += (uint32_t)(o->stream.n + o->out.n + o->err.n + n_report);
@@ -154,9 +156,56 @@ static const struct ol_suite *open_suite(const char *path) {
     return suite;
 }
 
+struct manner {
+    int warm, alone, stops;
+    const char *baseline, *log_prefix;
+};
+
+static struct manner read_manner(int *argc, char ***argv) {
+    struct manner m = {0};
+    for (; *argc > 1 && strncmp((*argv)[1], "--", 2) == 0; --*argc, ++*argv) {
+        const char *word = (*argv)[1];
+        m.warm |= strcmp(word, "--warm") == 0;
+        m.alone |= strcmp(word, "--alone") == 0;
+        m.stops |= strcmp(word, "--stop") == 0;
+        if (strcmp(word, "--baseline") == 0 && *argc > 2) m.baseline = (*argv)[2], --*argc, ++*argv;
+    }
+    if (*argc < 3) fault("usage", "supervisor --list SUITE | supervisor [--warm] [--alone] [--baseline FOLDER [--stop]] SUITE LOG_PREFIX [FIXTURES]");
+    m.log_prefix = (*argv)[2];
+    return m;
+}
+
 static void warm_up(const struct request *q) {
     for (int k = 0; k < q->n_objects; k++)
         if (!dlopen(q->object[k], RTLD_NOW | RTLD_GLOBAL)) fault("cannot open a unit", dlerror());
+}
+
+static void answer_all(const struct ol_suite *suite, const struct manner *m, const char *fixtures) {
+    char *line = NULL;
+    size_t room = 0;
+    int late = 0, stopped = 0;
+    while (getline(&line, &room, stdin) > 0) {
+        struct request q = parse(line, suite, fixtures);
+        q.alone = m->alone;
+        if (m->warm) warm_up(&q);
+        struct outcome o = {.ending = NO_SUCH_TEST, .stream.fd = -1, .out.fd = -1, .err.fd = -1};
+        size_t n_report = 0;
+        if (q.test >= 0 && ((late && q.unless_late) || (q.mutant && q.mutant == stopped))) {
+            o.ending = NOT_RUN;
+        } else if (q.test >= 0) {
+            run(suite, &q, &o);
+            n_report = take_reports(m->log_prefix, o.pid, report);
+        }
+        int fine = m->baseline && o.ending == EXITED && o.code == 0 && n_report == 0;
+        if (fine && is_baseline(m->baseline, suite, q.test, &o.stream)) o.ending = SAME, o.stream.n = 0;
+        if (m->stops && o.ending != SAME) stopped = q.mutant;
+        late |= o.ending == TIMED_OUT;
+        send_outcome(&q, &o, n_report);
+        capture_free(&o.stream);
+        capture_free(&o.out);
+        capture_free(&o.err);
+    }
+    free(line);
 }
 
 int main(int argc, char **argv) {
@@ -165,37 +214,14 @@ int main(int argc, char **argv) {
         for (int k = 0; k < suite->count(); k++) puts(suite->name(k));
         return 0;
     }
-    int warm = 0, alone = 0;
-    for (; argc > 1 && strncmp(argv[1], "--", 2) == 0; argc--, argv++) {
-        warm |= strcmp(argv[1], "--warm") == 0;
-        alone |= strcmp(argv[1], "--alone") == 0;
-    }
-    if (argc < 3) fault("usage", "supervisor --list SUITE | supervisor [--warm] [--alone] SUITE LOG_PREFIX [FIXTURES]");
-    if (alone && getpid() > 64) fault("--alone", "this is no namespace of its own");
+    const struct manner m = read_manner(&argc, &argv);
+    if (m.alone && getpid() > 64) fault("--alone", "this is no namespace of its own");
     const struct ol_suite *suite = open_suite(argv[1]);
-    send_ubsan_to(argv[2]);
+    send_ubsan_to(m.log_prefix);
     signal(SIGPIPE, SIG_IGN);
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     prctl(PR_SET_DUMPABLE, 0); /* no child may reach into this process */
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    char *line = NULL;
-    size_t room = 0;
-    int late = 0;
-    while (getline(&line, &room, stdin) > 0) {
-        struct request q = parse(line, suite, argc > 3 ? argv[3] : NULL);
-        q.alone = alone;
-        if (warm) warm_up(&q);
-        struct outcome o = {.ending = NO_SUCH_TEST, .stream.fd = -1, .out.fd = -1, .err.fd = -1};
-        if (q.test >= 0 && late && q.unless_late)
-            o.ending = NOT_RUN;
-        else if (q.test >= 0)
-            run(suite, &q, &o);
-        late |= o.ending == TIMED_OUT;
-        send_outcome(&q, &o, argv[2]);
-        capture_free(&o.stream);
-        capture_free(&o.out);
-        capture_free(&o.err);
-    }
-    free(line);
+    answer_all(suite, &m, argc > 3 ? argv[3] : NULL);
     return 0;
 }

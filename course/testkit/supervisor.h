@@ -30,7 +30,7 @@ struct request {
 };
 
 /* How a child ended; the numbers are part of the protocol with ol/stream.py. */
-enum ending { EXITED = 0, SIGNALLED = 1, TIMED_OUT = 2, OUT_OF_MEMORY = 3, FLOODED = 4, NO_SUCH_TEST = 5, NOT_RUN = 6 };
+enum ending { EXITED = 0, SIGNALLED = 1, TIMED_OUT = 2, OUT_OF_MEMORY = 3, FLOODED = 4, NO_SUCH_TEST = 5, NOT_RUN = 6, SAME = 7 };
 
 /* Bytes kept from a descriptor: all up to `cap`, or the first and last half of it. */
 struct capture {
@@ -55,6 +55,9 @@ _Noreturn void child_main(const struct ol_suite *suite, const struct request *q,
 /* watch.c: reads, limits, ends and reaps the child and all that it started. */
 void watch(pid_t pid, const struct request *q, struct outcome *o);
 void capture_free(struct capture *c);
+
+/* baseline.c: whether a test wrote byte for byte what FOLDER/<its name> holds. */
+int is_baseline(const char *folder, const struct ol_suite *suite, int test, const struct capture *stream);
 
 /* tree.c: all processes below the supervisor. */
 uint64_t tree_kb(void);

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -87,15 +88,17 @@ static void end_group(pid_t pid) {
     kill(pid, SIGKILL);
 }
 
-static int read_ready(struct outcome *o, int wait_ms) {
+/* Waits for bytes or for the process behind `ends`, -1 where nobody can tell of its end. Returns how many
+ * captures are still open, -1 when a cap is passed. */
+static int read_ready(struct outcome *o, int ends, int wait_ms) {
     struct capture *all[] = {&o->stream, &o->out, &o->err};
-    struct pollfd p[3];
+    struct pollfd p[4] = {[3] = {.fd = ends, .events = POLLIN}};
     int open = 0;
     for (int k = 0; k < 3; k++) {
         p[k] = (struct pollfd){.fd = all[k]->fd, .events = POLLIN};
         open += all[k]->fd >= 0;
     }
-    if (open == 0 || poll(p, 3, wait_ms) <= 0) return open;
+    if ((open == 0 && ends < 0) || poll(p, 4, wait_ms) <= 0) return open;
     for (int k = 0; k < 3; k++) {
         if (p[k].fd < 0 || !p[k].revents) continue;
         int state = drain(all[k]);
@@ -149,28 +152,29 @@ static int over_limit(const struct request *q, struct outcome *o, uint64_t start
 }
 
 void watch(pid_t pid, const struct request *q, struct outcome *o) {
-    uint64_t start = now_us();
-    int status = 0, ended = 0;
+    uint64_t start = now_us(), next_look = start + TICK_MS * 1000u;
+    int status = 0, ended = 0, ends = (int)syscall(SYS_pidfd_open, pid, 0);
     struct rusage used = {0};
     o->pid = pid;
     o->ending = EXITED;
     while (!ended) {
-        int open = read_ready(o, TICK_MS);
+        int open = read_ready(o, ends, TICK_MS), is_over = open < 0;
         if (open < 0) o->ending = FLOODED;
-        if (open < 0 || over_limit(q, o, start)) {
-            end_group(pid);
-            wait4(pid, &status, 0, &used);
-            break;
+        if (!is_over && now_us() >= next_look) {
+            is_over = over_limit(q, o, start);
+            next_look = now_us() + TICK_MS * 1000u;
         }
-        if (open == 0) poll(NULL, 0, 1);
-        ended = wait4(pid, &status, WNOHANG, &used) == pid;
+        if (is_over) end_group(pid);
+        if (open == 0 && ends < 0) poll(NULL, 0, 1);
+        ended = wait4(pid, &status, is_over ? 0 : WNOHANG, &used) == pid;
     }
+    if (ends >= 0) close(ends);
     o->wall_us = now_us() - start;
     if ((uint64_t)used.ru_maxrss > o->peak_kb) o->peak_kb = (uint64_t)used.ru_maxrss;
     end_group(pid);
     end_tree(q->alone);
     for (uint64_t end = now_us(); now_us() - end < AFTER_END_MS * 1000u;) {
-        if (read_ready(o, TICK_MS) <= 0) break;
+        if (read_ready(o, -1, TICK_MS) <= 0) break;
     }
     if (o->ending == EXITED && WIFSIGNALED(status)) o->ending = SIGNALLED;
     o->code = WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status);

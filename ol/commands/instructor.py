@@ -43,6 +43,7 @@ def audit(
     Exit status: 0 all killed as planned, 1 not so, 69 no toolchain, 70 a fault of the course.
     """
     from ol import audit as use_case
+    from ol import planted
     from ol.build import Builder
     from ol.report import screen
     from ol.settings import load
@@ -61,10 +62,10 @@ def audit(
             builder, store, chosen, seed=seed, matrix=matrix, as_json=as_json, options=options
         )
     misused(options)
-    entries = use_case.chosen(chosen, mutants)
+    entries = planted.chosen(chosen, mutants)
     if show:
         for entry in entries:
-            screen.write(use_case.shown(settings.course, chosen, entry))
+            screen.write(planted.shown(settings.course, chosen, entry))
         return Exit.PASS
     builder = Builder(settings.course, find(compiler), settings.cache)
     with screen.progress() as tell:

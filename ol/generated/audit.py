@@ -1,11 +1,14 @@
 """`ol audit MODULE --generated`: every small fault against the module's tests, and why some survive."""
 
+import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
+from pathlib import Path
 
-from ol.build import Builder, CompileError
+from ol.build import Builder, CompileError, disk_errors
 from ol.errors import ToolError
 from ol.exits import Exit
 from ol.generated.accepted import read_accepted
@@ -22,8 +25,9 @@ from ol.store import Store
 from ol.testbed import Testbed, prepare
 from ol.toolchain import Sanitizer
 
-CHEAP = 3
-"""Tests that a mutant meets before its code is compared with the original's."""
+CHEAP = (1, 2)
+"""Tests that a mutant meets, in two rounds, before its code is compared with the original's: the first
+round learns which tests kill."""
 
 
 @dataclass(kw_only=True)
@@ -59,20 +63,32 @@ def audit_generated(
     clock.lap("generating")
     bed, dependencies = _bed(builder, store, module, seed, progress)
     memory = Memory(store=store, context=context(bed), module=module.id, texts=units.texts)
-    engine = Engine(units=units, bed=bed, dependencies=dependencies, memory=memory, progress=progress)
     ledger = {m: memory.recall(m) for m in units.mutants if m.number not in units.left_out}
     never = memory.never_called()
     unsettled = sum(not _is_settled(known, matrix=matrix) for known in ledger.values())
-    if unsettled or never is None:
-        never = _prepared(engine, clock)
-        memory.keep_never_called(never)
-        _run(engine, ledger, matrix=matrix)
-    clock.lap("running")
-    _explain(engine, ledger, clock)
+    with _scratch(builder) as folder:
+        engine = Engine(
+            units=units, bed=bed, dependencies=dependencies, memory=memory, progress=progress, folder=folder
+        )
+        if unsettled or never is None:
+            never = _prepared(engine, clock)
+            memory.keep_never_called(never)
+            _run(engine, ledger, matrix=matrix)
+        clock.lap("running")
+        _explain(engine, ledger, clock)
     found = Found(units=units, ledger=ledger, accepted=accepted, never_called=never, whole=scope.is_whole)
     timing = Timing(**clock.spent, measured=unsettled, runs=engine.runs)
     made = report_of(found, module, builder.toolchain.version, seed=seed, matrix=matrix, timing=timing)
     return replace(made, fail_under=fail_under)
+
+
+@contextmanager
+def _scratch(builder: Builder) -> Iterator[Path]:
+    """A folder that is gone afterwards."""
+    with disk_errors(builder.cache):
+        made = tempfile.TemporaryDirectory(prefix="run-", dir=builder.cache)
+    with made as name:
+        yield Path(name)
 
 
 def _in_scope(units: Units, scope: Scope) -> Units:
@@ -125,7 +141,8 @@ def _run(engine: Engine, ledger: Ledger, *, matrix: bool) -> None:
     """Cheap tests first; what lives is compared with the original's code; the rest of the tests, then
     the other builds, on what is left."""
     open_ones = {m: k for m, k in ledger.items() if not _is_settled(k, matrix=matrix)}
-    engine.run(Sanitizer.ASAN, open_ones, engine.by_promise, most=CHEAP)
+    for most in CHEAP:
+        engine.run(Sanitizer.ASAN, open_ones, engine.by_promise, most=most)
     compare(engine, alive(open_ones))
     if matrix:
         engine.run(Sanitizer.ASAN, open_ones, engine.by_promise, every=True)

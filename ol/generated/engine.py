@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
+from ol.build import disk_errors
 from ol.errors import ToolError
 from ol.generated.mass import Baseline, Job, Mass, play, rounds
 from ol.generated.memory import Memory
@@ -16,7 +17,7 @@ from ol.generated.reach import Reach, probe
 from ol.generated.units import Units
 from ol.lane import Sources
 from ol.manifest import TestEntry
-from ol.stream import Ending, Record
+from ol.stream import Record
 from ol.testbed import Testbed, judges, sanitizers_of
 from ol.toolchain import Sanitizer
 from ol.verdict import Outcome, TestResult
@@ -45,7 +46,7 @@ class Tally:
         """Kills in a second of running, as far as is known."""
         ran = self.ran[test]
         rate = (self.killed[test] + 0.5) / (ran + 1)
-        luck = (zlib.crc32(f"{test} {number}".encode()) % 1000) / 1000 if ran < _ENOUGH else 1.0
+        luck = 1 - (zlib.crc32(f"{test} {number}".encode()) % 500) / 1000 if ran < _ENOUGH else 1.0
         return rate * luck / (seconds + _START)
 
 
@@ -63,6 +64,8 @@ class Engine:
     dependencies: Mapping[str, Sources]
     memory: Memory
     progress: Progress
+    folder: Path
+    """For files that are needed as long as this."""
     runs: int = 0
     tally: Tally = field(default_factory=Tally)
     _masses: dict[tuple[Sanitizer, bool], Mass] = field(default_factory=dict)
@@ -94,7 +97,11 @@ class Engine:
                 statuses=self.bed.builder.course.entry.statuses,
             )
             times = 1 if leaks else 2
-            _measure(made, self.tests(sanitizer), self.bed.module.id, times)
+            baseline = _measured(made, self.tests(sanitizer), self.bed.module.id, times)
+            folder = self.folder / (made.name or "asan")
+            with disk_errors(folder):
+                folder.mkdir()
+                made.learn(baseline, folder)
             self._masses[sanitizer, leaks] = made
         return self._masses[sanitizer, leaks]
 
@@ -169,8 +176,8 @@ class Engine:
         return sorted(tests, key=rank)
 
 
-def _measure(mass: Mass, tests: Sequence[TestEntry], module: str, times: int) -> None:
-    """The unit itself, in another order the second time."""
+def _measured(mass: Mass, tests: Sequence[TestEntry], module: str, times: int) -> dict[str, Baseline]:
+    """The unit itself, in another order the second time. Raises ToolError where it does not pass."""
     first = [(ITSELF, t) for t in tests]
     runs = [
         {t.id: frame for (_, t), frame in zip(order, mass.frames(order), strict=True)}
@@ -188,11 +195,10 @@ def _measure(mass: Mass, tests: Sequence[TestEntry], module: str, times: int) ->
                 where="; ".join(_first_failure(r) for r in results if r and r.failures)[:1500],
                 next_step="correct the test or the reference, then run the audit again",
             )
-    for test in tests:
-        pair = [run[test.id] for run in runs]
-        mass.baseline[test.id] = Baseline(
-            stream=pair[0].stream, seconds=max(f.wall for f in pair if f.ending is Ending.EXITED)
-        )
+    return {
+        test.id: Baseline(stream=runs[0][test.id].stream, seconds=max(run[test.id].wall for run in runs))
+        for test in tests
+    }
 
 
 def _first_failure(result: TestResult) -> str:

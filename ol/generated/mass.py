@@ -1,12 +1,13 @@
 """The mass run: mutants through supervisors, in rounds, each stopping at its first kill.
 
-A run whose observations equal the baseline's has passed; only what differs is judged. So a survivor costs
-a comparison of bytes, and a kill one judgement.
+A run whose observations equal the baseline's has passed, and the supervisor says so in a word; only what
+differs is judged. So a survivor costs a comparison of bytes, and a kill one judgement.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 
 from ol import process
 from ol.build import Built
@@ -19,6 +20,8 @@ from ol.stream import Ending, Frame, Record
 from ol.toolchain import Sanitizer
 from ol.verdict import Outcome, TestResult
 
+PATIENCE = 2.5
+"""A time-out counts after a second run, alone, with this many times the limit."""
 BATCH = 192
 """Runs of one supervisor: many, for starting one costs as much as several runs."""
 
@@ -32,7 +35,7 @@ class Baseline:
 
     @property
     def limit(self) -> float:
-        return 5 * self.seconds + 0.2
+        return 4 * self.seconds + 0.1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,31 +56,52 @@ class Mass:
     wanted: Mapping[str, tuple[Record, ...]]
     statuses: tuple[str, ...]
     baseline: dict[str, Baseline] = field(default_factory=dict)
+    folder: Path | None = None
+    """The baseline as files, once it is known."""
     runs: int = 0
 
     def run_key(self, test: TestEntry) -> str:
         return f"{test.id} {self.name}".rstrip()
 
-    def frames(self, runs: Sequence[tuple[int, TestEntry]], *, patience: float = 1.0) -> list[Frame]:
-        """One frame for each run of a mutant's number, with limits from the baseline where there is one."""
+    def learn(self, baseline: dict[str, Baseline], folder: Path) -> None:
+        """Takes what the unit itself does in each test, which `folder` then holds as files."""
+        self.baseline, self.folder = baseline, folder
+        for test, known in baseline.items():
+            (folder / test.partition(":")[2]).write_bytes(known.stream)
+
+    def frames(
+        self, runs: Sequence[tuple[int, TestEntry]], *, patience: float = 1.0, stops: bool = False
+    ) -> list[Frame]:
+        """One frame for each run of a mutant's number, with limits from the baseline where there is one.
+        With `stops` a mutant meets no more tests, of those that stand together, once it did anything else
+        than the unit."""
         trials = [
-            Trial(unit=self.unit, mutant=n, test=self._limited(t, patience), sanitizer=self.sanitizer)
+            Trial(
+                unit=self.unit,
+                mutant=n,
+                test=t,
+                sanitizer=self.sanitizer,
+                limit=patience * (self.baseline[t.id].limit if self.baseline else t.seconds),
+            )
             for n, t in runs
         ]
-        self.runs += len(runs)
-        return self.lane.run(trials, self.seed)
+        lane = self.lane.against(self.folder, stops=stops) if self.folder else self.lane
+        got = lane.run(trials, self.seed)
+        self.runs += sum(f.ending is not Ending.NOT_RUN for f in got)
+        return got
 
-    def play(self, jobs: Sequence[Job], *, patience: float = 1.0) -> list[tuple[Job, Kill | None]]:
-        frames = self.frames([(j.mutant.number, j.test) for j in jobs], patience=patience)
-        return [(j, self.killed(j.test, f)) for j, f in zip(jobs, frames, strict=True)]
-
-    def _limited(self, test: TestEntry, patience: float) -> TestEntry:
-        known = self.baseline.get(test.id)
-        limit = min(known.limit, test.seconds) if known else test.seconds
-        return replace(test, seconds=limit * patience)
+    def play(
+        self, jobs: Sequence[Job], *, patience: float = 1.0, stops: bool = False
+    ) -> list[tuple[Job, Kill | None]]:
+        """What came of the jobs that were run."""
+        frames = self.frames([(j.mutant.number, j.test) for j in jobs], patience=patience, stops=stops)
+        ran = [(j, f) for j, f in zip(jobs, frames, strict=True) if f.ending is not Ending.NOT_RUN]
+        return [(j, self.killed(j.test, f)) for j, f in ran]
 
     def judged(self, test: TestEntry, frame: Frame) -> TestResult | None:
         """The result of a run; None where it is the baseline's, byte for byte."""
+        if frame.ending is Ending.SAME:
+            return None
         clean = frame.ending is Ending.EXITED and frame.code == 0 and not frame.report
         if clean and test.id in self.baseline and frame.stream == self.baseline[test.id].stream:
             return None
@@ -91,27 +115,38 @@ class Mass:
         return Kill(test=test.id, way=str(first.way), check=first.check)
 
 
-def shards(jobs: Sequence[Job], most: int = BATCH) -> list[Sequence[Job]]:
+def shards(jobs: Sequence[Job], most: int = BATCH) -> list[list[Job]]:
     """Jobs dealt to supervisors: as many as there are cores, more where a batch would be too long.
 
-    Neighbours go to different ones, for mutants of one loop are slow together.
+    The jobs of a mutant stay together. Neighbours go to different ones, for mutants of one loop are slow
+    together.
     """
+    groups: dict[int, list[Job]] = {}
+    for job in jobs:
+        groups.setdefault(job.mutant.number, []).append(job)
     n = max(min(process.jobs(), -(-len(jobs) // 4)), -(-len(jobs) // most), 1)
-    return [jobs[k::n] for k in range(n) if jobs[k::n]]
+    dealt = [list(groups.values())[k::n] for k in range(n)]
+    return [[job for group in part for job in group] for part in dealt if part]
 
 
 def play(
-    mass: Mass, jobs: Sequence[Job], done: Callable[[Sequence[tuple[Job, Kill | None]]], None]
+    mass: Mass,
+    jobs: Sequence[Job],
+    done: Callable[[Sequence[tuple[Job, Kill | None]]], None],
+    *,
+    stops: bool = False,
 ) -> None:
-    """Runs the jobs and hands over what came of them as it comes. A time-out is confirmed first, by a
-    second, longer run while nothing else runs."""
-    for pairs in finished([partial(mass.play, s) for s in shards(jobs)], at_once=process.jobs()):
-        late = [job for job, kill in pairs if kill and kill.way == Way.TIMEOUT]
+    """Runs the jobs and hands over what came of them as it comes; with `stops` those of a mutant up to
+    the first that goes another way than the unit. A time-out is confirmed first, by a second, longer run
+    while nothing else runs."""
+    calls = [partial(mass.play, shard, stops=stops) for shard in shards(jobs)]
+    late: list[Job] = []
+    for pairs in finished(calls, at_once=process.jobs()):
+        late += [job for job, kill in pairs if kill and kill.way == Way.TIMEOUT]
         done([pair for pair in pairs if not pair[1] or pair[1].way != Way.TIMEOUT])
-        if late:
-            with process.alone():
-                confirmed = mass.play(late, patience=2.0)
-            done(confirmed)
+    if late:
+        with process.alone():
+            done(mass.play(late, patience=PATIENCE))
 
 
 Order = Callable[[Mutant], Sequence[TestEntry]]
@@ -135,20 +170,16 @@ def rounds(
     def note(pairs: Sequence[tuple[Job, Kill | None]]) -> None:
         for job, kill in pairs:
             ledger[job.mutant].runs[mass.run_key(job.test)] = kill
+            left[job.mutant] -= 1
         keep({job.mutant: ledger[job.mutant] for job, _ in pairs}, pairs)
 
-    width, turn = 1, 0
     while True:
         live = [m for m, n in left.items() if n > 0 and (every or not ledger[m].kills)]
         jobs = []
         for m in live:
             fresh = [t for t in order(m) if mass.run_key(t) not in ledger[m].runs]
-            chosen = fresh[: min(width, left[m])]
-            jobs += [Job(mutant=m, test=t) for t in chosen]
-            left[m] = left[m] - len(chosen) if chosen else 0
+            jobs += [Job(mutant=m, test=t) for t in fresh[: left[m]]]
         yield len(left) - len({j.mutant.number for j in jobs})
         if not jobs:
             return
-        play(mass, jobs, note)
-        turn += 1
-        width = min(width * 2, 16) if turn >= 3 or every else 1
+        play(mass, jobs, note, stops=not every)

@@ -115,7 +115,7 @@ static void *call_on_small_stack(void *arg) {
 /* A buffer for a row would not fit on this stack. Allocations are counted in a second call, for whatever the first
  * one made the system load is not the unit's. */
 OL_TEST(long_rows_need_no_memory) {
-    enum { COLS = 300000, SMALL_STACK = 512 << 10 };
+    enum { COLS = 160000, SMALL_STACK = 512 << 10 };
     matrix m = new_matrix(1, COLS);
     for (int64_t c = 0; c < COLS; c++) m.x[c] = -3.0f;
     for (int online = 0; online < 2; online++) {

@@ -36,7 +36,7 @@ static void close_to_flash(world *w) {
 OL_TEST(large_blocks_are_scored_in_aligned_pieces) {
     static const int64_t blocks[] = {257, 300, 600, 1024}, windows[] = {0, 40, 95, 256, 300};
     for (int k = 0; k < 4; k++) {
-        world w = new_world((shape){.B = 8, .H = 2, .Hkv = 1, .D = 8, .block = blocks[k], .scale = 0.9f,
+        world w = new_world((shape){.B = 8, .H = 2, .Hkv = 1, .D = 4, .block = blocks[k], .scale = 0.9f,
                                     .lens = {1, 256, 257, 299, 350, 513, 640, 1300}});
         open_pool(&w);
         for (int i = 0; i < 5; i++) {

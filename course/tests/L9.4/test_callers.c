@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 static world busy_world(void) {
-    return new_world((shape){.B = 8, .H = 8, .Hkv = 2, .D = 16, .block = 16, .scale = 0.6f,
+    return new_world((shape){.B = 8, .H = 8, .Hkv = 2, .D = 4, .block = 16, .scale = 0.6f,
                              .lens = {90, 17, 64, 33, 5, 128, 70, 41}});
 }
 
@@ -58,7 +58,7 @@ typedef struct {
 static void *decode_many(void *arg) {
     const caller *me = arg;
     pthread_barrier_wait(me->start);
-    for (int k = 0; k < 10; k++) decode(me->c);
+    for (int k = 0; k < 4; k++) decode(me->c);
     return NULL;
 }
 

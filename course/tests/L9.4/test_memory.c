@@ -73,7 +73,7 @@ OL_TEST(allocates_nothing) {
 }
 
 /* A float per position is three times the stack, and runs into what is guarded below it. */
-enum { STACK = 512 << 10, GUARD = 4 << 20, LONG_CONTEXT = 400000 };
+enum { STACK = 512 << 10, GUARD = 4 << 20, LONG_CONTEXT = 150000 };
 
 static void *decode_on_thread(void *arg) {
     const world *w = arg;

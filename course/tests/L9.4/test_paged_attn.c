@@ -113,10 +113,10 @@ static tl_status decode_reversed(const world *w, float *turned) {
 }
 
 /* 16 sequences with two blocks in common and 1 to 58 positions of their own. */
-static void is_batch_invariant(int64_t block, oracle *wanted) {
+static void is_batch_invariant(shape s, oracle *wanted) {
     static const int32_t own[] = {1, 2, 8, 15, 16, 17, 19, 28, 31, 32, 33, 38, 48, 49, 58, 4};
-    shape s = {.B = 16, .H = 4, .Hkv = 2, .D = 16, .block = block, .shared = 2, .scale = 0.7f};
-    for (int b = 0; b < 16; b++) s.lens[b] = (int32_t)(2 * block) + own[b];
+    s.B = 16, s.shared = 2, s.scale = 0.7f;
+    for (int b = 0; b < 16; b++) s.lens[b] = (int32_t)(2 * s.block) + own[b];
     world w = new_world(s);
     float *alone = ol_new(out_size(&w), sizeof *alone), *turned = ol_new(out_size(&w), sizeof *turned);
     open_pool(&w);
@@ -128,10 +128,10 @@ static void is_batch_invariant(int64_t block, oracle *wanted) {
     ol_note("all 16 in reverse order");
     OL_STATUS(TL_OK, decode_reversed(&w, turned));
     OL_UNIT {
-        ol_note("each of the 16 sequences alone (B=1), block %d, against all 16 at once", (int)block);
+        ol_note("each of the 16 sequences alone (B=1), block %d, against all 16 at once", (int)s.block);
         ol_saw_f32("in the batch", w.out, out_dims(&w));
         ol_saw_f32("alone", alone, out_dims(&w));
-        ol_note("all 16 in reverse order, block %d, against the order above", (int)block);
+        ol_note("all 16 in reverse order, block %d, against the order above", (int)s.block);
         ol_saw_f32("in the batch", w.out, out_dims(&w)); /* each comparison takes its pair */
         ol_saw_f32("in reverse", turned, out_dims(&w));
     }
@@ -143,8 +143,8 @@ static void is_batch_invariant(int64_t block, oracle *wanted) {
 }
 
 OL_TEST(shared_blocks_and_batch_invariance) {
-    is_batch_invariant(16, flash);
-    is_batch_invariant(300, in_order);
+    is_batch_invariant((shape){.H = 4, .Hkv = 2, .D = 16, .block = 16}, flash);
+    is_batch_invariant((shape){.H = 2, .Hkv = 1, .D = 4, .block = 300}, in_order);
 }
 
 /* ---- Threads ---------------------------------------------------------------------------------------- */
@@ -174,7 +174,7 @@ static void pool_equals_serial(const world *w, int64_t B, tl_pool *tp) {
 /* Row counts around those that a partition into equal shares gets right: 7, 14 .. 63. */
 OL_TEST(pool_result_equals_serial_bitwise) {
     tl_pool *tp = NULL;
-    world w = new_world((shape){.B = 9, .H = 7, .Hkv = 7, .D = 16, .block = 16, .window = 60, .scale = 0.5f,
+    world w = new_world((shape){.B = 9, .H = 7, .Hkv = 7, .D = 4, .block = 16, .window = 60, .scale = 0.5f,
                                 .lens = {1, 90, 17, 64, 33, 5, 128, 70, 41}});
     OL_STATUS(TL_OK, tl_pool_create(4, &tp));
     open_pool(&w);
