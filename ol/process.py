@@ -1,7 +1,7 @@
 """The only place that starts a process.
 
 Argument lists, never a shell; the environment is what the caller gives and nothing else; a session of
-its own, so that its group can be ended; output read without blocking and bounded. As many run at a time
+its own, and an end to all below it; output read without blocking and bounded. As many run at a time
 as `set_jobs` allows. `end_all` ends whatever is running, from any thread, and refuses new processes
 from then on.
 """
@@ -18,10 +18,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, NoReturn
 
+from ol import offspring
 from ol.errors import ToolError
 from ol.exits import Exit
+from ol.kept import Kept
 
-CUT = b"\n[... cut ...]\n"
 _AFTER_END = 0.3
 """Seconds that a pipe may stay open after its process has ended."""
 
@@ -31,6 +32,7 @@ _jobs = os.cpu_count() or 1
 _slots = threading.BoundedSemaphore(_jobs)
 _exclusive = threading.Lock()
 _closed = threading.Event()
+_adopts = False
 
 
 class Interrupted(Exception):
@@ -45,34 +47,6 @@ class Finished:
     err: bytes
     seconds: float
     timed_out: bool = False
-
-
-class _Kept:
-    """Bytes of one descriptor: the first and the last `cap / 2`."""
-
-    def __init__(self, cap: int):
-        self.half = cap // 2
-        self.head = bytearray()
-        self.tail = bytearray()
-        self.dropped = 0
-
-    def add(self, data: bytes) -> None:
-        room = self.half - len(self.head)
-        if room > 0:
-            self.head += data[:room]
-            data = data[room:]
-        self.tail += data
-        if len(self.tail) > 2 * self.half:  # not every time: moving the tail costs
-            self._trim()
-
-    def _trim(self) -> None:
-        excess = max(0, len(self.tail) - self.half)
-        self.dropped += excess
-        del self.tail[:excess]
-
-    def bytes(self) -> bytes:
-        self._trim()
-        return bytes(self.head) + (CUT if self.dropped else b"") + bytes(self.tail)
 
 
 def set_jobs(number: int) -> None:
@@ -102,11 +76,29 @@ def alone() -> Iterator[None]:
 
 
 def end_all() -> None:
-    """Ends every process that `run` started and is waiting for."""
+    """Ends every process that `run` started and is waiting for, and all below them."""
     _closed.set()
     with _lock:
         for pid in _live:
+            offspring.end(pid)
             _end(pid)
+
+
+def adopt() -> None:
+    """From now on what a command has left behind is this process's child, and is ended after each. Only
+    for a program that starts processes by `run` alone."""
+    global _adopts
+    offspring.adopt()
+    _adopts = True
+
+
+def _end_orphans() -> None:
+    with _lock:
+        orphans = set(offspring.children(os.getpid())) - _live if _adopts else set()
+        for pid in orphans:
+            offspring.end(pid)
+            with suppress(ChildProcessError):
+                os.waitpid(pid, 0)
 
 
 def become(argv: Sequence[str], folder: Path) -> NoReturn:
@@ -172,15 +164,18 @@ def _run(
         )
         _live.add(child.pid)
     try:
-        out, err, timed_out = _Kept(cap), _Kept(cap), False
+        out, err, timed_out = Kept(cap), Kept(cap), False
         with child:
             timed_out = _converse(child, stdin, out, err, start + timeout)
+            if child.returncode is None:
+                offspring.end(child.pid)
             _end(child.pid)
             child.wait()
     finally:
         _end(child.pid)
         with _lock:
             _live.discard(child.pid)
+        _end_orphans()
     if _closed.is_set():
         raise Interrupted
     return Finished(
@@ -192,9 +187,7 @@ def _run(
     )
 
 
-def _converse(
-    child: subprocess.Popen[bytes], stdin: bytes, out: _Kept, err: _Kept, deadline: float
-) -> bool:
+def _converse(child: subprocess.Popen[bytes], stdin: bytes, out: Kept, err: Kept, deadline: float) -> bool:
     """Feeds and reads until the child and its pipes are done; True when the deadline came first."""
     assert child.stdin and child.stdout and child.stderr
     pending = memoryview(stdin)
@@ -235,7 +228,7 @@ def _feed(ready: selectors.BaseSelector, pipe: IO[bytes], pending: memoryview) -
     return pending
 
 
-def _drain(fd: int, kept: _Kept) -> bool:
+def _drain(fd: int, kept: Kept) -> bool:
     """Reads what is there; False at the end of the file."""
     try:
         data = os.read(fd, 1 << 18)

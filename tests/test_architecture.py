@@ -33,9 +33,11 @@ FLOORS = {
         *(
             "build",
             "course",
+            "kept",
             "landlock",
             "lane",
             "memory",
+            "offspring",
             "parallel",
             "process",
             "pysuite",

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from ol import parallel, process
+from ol.kept import CUT
 
 PYTHON = sys.executable
 ENV = {"PATH": os.environ["PATH"]}
@@ -65,15 +66,15 @@ def test_output_is_kept_at_both_ends() -> None:
     done = run("print('first'); print('x' * 50_000_000); print('last', end='')", cap=1000)
     assert done.out.startswith(b"first\n")
     assert done.out.endswith(b"x\nlast")
-    assert process.CUT in done.out
-    assert len(done.out) == 1000 + len(process.CUT)
+    assert CUT in done.out
+    assert len(done.out) == 1000 + len(CUT)
 
 
 @pytest.mark.parametrize("n", [999, 1000, 1001, 1499, 2001])
 def test_the_cut_neither_loses_nor_invents(n: int) -> None:
     text = (bytes(range(65, 91)) * 100)[:n]
     out = run(f"print({text.decode()!r}, end='')", cap=1000).out
-    head, cut, tail = out.partition(process.CUT)
+    head, cut, tail = out.partition(CUT)
     assert text.startswith(head)
     assert text.endswith(tail)
     assert (head + tail == text) is (cut == b"")

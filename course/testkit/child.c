@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
@@ -63,8 +64,9 @@ static void open_units(const struct request *q) {
     }
 }
 
-_Noreturn void child_main(const struct ol_suite *suite, const struct request *q, int stream) {
-    prctl(PR_SET_PDEATHSIG, 9);
+_Noreturn void child_main(const struct ol_suite *suite, const struct request *q, int stream, pid_t supervisor) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != supervisor) _exit(1); /* it ended before it could be followed */
     setsid();
     prctl(PR_SET_DUMPABLE, 1); /* the leak detector traces this process */
     take_limits(&q->limits);

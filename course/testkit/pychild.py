@@ -191,9 +191,11 @@ def describe(error: BaseException, job: Job) -> tuple[str, str]:
     return _message(error), ""
 
 
-def run_child(job: Job, stream: int) -> NoReturn:
+def run_child(job: Job, stream: int, supervisor: int) -> NoReturn:
     """Run the test and leave; what it saw or wants is on `stream` then."""
     prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != supervisor:
+        os._exit(1)  # it ended before it could be followed
     os.setsid()
     _take_limits(job.seconds)
     sys.stdin, sys.stdout, sys.stderr = (

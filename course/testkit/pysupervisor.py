@@ -11,6 +11,7 @@ other is the folder of a Python unit. LOG_PREFIX is not used: Python units have 
 """
 
 import ast
+import ctypes
 import gc
 import os
 import struct
@@ -18,6 +19,14 @@ import sys
 from pathlib import Path
 from types import ModuleType
 from typing import NoReturn
+
+PR_SET_PDEATHSIG = 1
+PR_SET_CHILD_SUBREAPER = 36
+PR_SET_DUMPABLE = 4
+SIGKILL = 9
+SIGCONT = 18
+prctl = ctypes.CDLL(None).prctl
+prctl(PR_SET_PDEATHSIG, SIGKILL)  # for what is imported and loaded takes long
 
 os.environ.update(
     dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1"),
@@ -28,12 +37,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import numpy as np  # noqa: E402, F401
 import pytest  # noqa: E402
-from pychild import PR_SET_PDEATHSIG, Job, options, prctl, run_child  # noqa: E402
+from pychild import Job, options, run_child  # noqa: E402
 from pywatch import STREAM_CAP, Capture, Ending, Outcome, watch  # noqa: E402
-
-PR_SET_CHILD_SUBREAPER = 36
-PR_SET_DUMPABLE = 4
-SIGKILL = 9
 
 
 def fault(what: str, why: object) -> NoReturn:
@@ -96,8 +101,9 @@ def load(suite: dict[Path, ast.Module], *, oracle: bool) -> None:
             del sys.path[0]
 
 
-def run(job: Job) -> Outcome:
+def run(job: Job, results: int) -> Outcome:
     """Run one test in a child of its own."""
+    supervisor = os.getpid()
     ends = [os.pipe() for _ in range(3)]
     stream, out, err = (write for _, write in ends)
     pid = os.fork()
@@ -107,13 +113,13 @@ def run(job: Job) -> Outcome:
         os.dup2(err, 2)
         os.closerange(3, stream)
         os.closerange(stream + 1, 1024)
-        run_child(job, stream)
+        run_child(job, stream, supervisor)
     for read, write in ends:
         os.close(write)
         os.set_blocking(read, False)
     stream, out, err = (read for read, _ in ends)
     o = Outcome(Capture(stream, STREAM_CAP, whole=True), Capture(out), Capture(err))
-    watch(pid, o, seconds=job.seconds, rss_mb=job.rss_mb)
+    watch(pid, o, seconds=job.seconds, rss_mb=job.rss_mb, results=results)
     return o
 
 
@@ -150,7 +156,7 @@ def serve(tests: dict[str, Path], fixtures: str | None, results: int) -> None:
                 mutant=int(mutant),
                 fixtures=fixtures,
             )
-            o = run(job)
+            o = run(job, results)
         late = late or o.ending is Ending.TIMED_OUT
         send(results, int(number), o)
         o.close()
@@ -174,7 +180,7 @@ def main(arguments: list[str]) -> None:
         fault("pytest cannot collect the tests", code)
     prctl(PR_SET_CHILD_SUBREAPER, 1)
     prctl(PR_SET_DUMPABLE, 0)  # no child may reach into this process
-    prctl(PR_SET_PDEATHSIG, SIGKILL)
+    prctl(PR_SET_PDEATHSIG, SIGCONT)  # a unit may have stopped this process: see pywatch
     gc.freeze()
     serve(tests, fixtures, results)
 

@@ -121,6 +121,13 @@ def _end_orphans() -> None:
             return
 
 
+def nobody_reads(results: int) -> bool:
+    """Whether `ol` is gone: this process is then the last that can end what the unit started."""
+    poll = select.poll()
+    poll.register(results, 0)
+    return any(events & select.POLLERR for _, events in poll.poll(0))
+
+
 def _tree_kb(pid: int) -> int:
     """Of a process and of all that it started and that has not left it."""
     try:
@@ -157,12 +164,17 @@ def _over_limit(o: Outcome, pid: int, seconds: float, rss_mb: int, start: float)
     return o.ending is not Ending.EXITED
 
 
-def watch(pid: int, o: Outcome, *, seconds: float, rss_mb: int) -> None:
-    """Read, limit, end and reap the child and all that it started."""
+def watch(pid: int, o: Outcome, *, seconds: float, rss_mb: int, results: int) -> None:
+    """Read, limit, end and reap the child and all that it started. Does not return where nobody is left to
+    read the results."""
     start = time.monotonic()
     done = 0
     while not done:
         is_open = o.read(TICK)
+        if nobody_reads(results):
+            _end_group(pid)
+            _end_orphans()
+            os._exit(1)
         if is_open is None:
             o.ending = Ending.FLOODED
         if is_open is None or _over_limit(o, pid, seconds, rss_mb, start):

@@ -88,7 +88,7 @@ static void run(const struct ol_suite *suite, const struct request *q, struct ou
     make_pipe(stream);
     make_pipe(out);
     make_pipe(err);
-    pid_t pid = fork();
+    pid_t supervisor = getpid(), pid = fork();
     if (pid < 0) fault("cannot fork", strerror(errno));
     if (pid == 0) {
         int null = open("/dev/null", O_RDONLY);
@@ -97,7 +97,7 @@ static void run(const struct ol_suite *suite, const struct request *q, struct ou
         dup2(err[1], 2);
         for (int fd = 3; fd < 64; fd++)
             if (fd != stream[1]) close(fd);
-        child_main(suite, q, stream[1]);
+        child_main(suite, q, stream[1], supervisor);
     }
     close(stream[1]);
     close(out[1]);
@@ -221,7 +221,7 @@ int main(int argc, char **argv) {
     signal(SIGPIPE, SIG_IGN);
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     prctl(PR_SET_DUMPABLE, 0); /* no child may reach into this process */
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    prctl(PR_SET_PDEATHSIG, SIGCONT); /* a unit may have stopped this process: see watch.c */
     answer_all(suite, &m, argc > 3 ? argv[3] : NULL);
     return 0;
 }

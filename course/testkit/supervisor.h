@@ -50,9 +50,10 @@ struct outcome {
 };
 
 /* child.c: in the forked child; does not return. */
-_Noreturn void child_main(const struct ol_suite *suite, const struct request *q, int stream);
+_Noreturn void child_main(const struct ol_suite *suite, const struct request *q, int stream, pid_t supervisor);
 
-/* watch.c: reads, limits, ends and reaps the child and all that it started. */
+/* watch.c: reads, limits, ends and reaps the child and all that it started. Does not return where nobody
+ * is left to read the results. */
 void watch(pid_t pid, const struct request *q, struct outcome *o);
 void capture_free(struct capture *c);
 

@@ -111,6 +111,12 @@ static int read_ready(struct outcome *o, int ends, int wait_ms) {
     return open;
 }
 
+/* Whether `ol` is gone: this process is then the last that can end what the unit started. */
+static int nobody_reads(void) {
+    struct pollfd results = {.fd = 1};
+    return poll(&results, 1, 0) > 0 && results.revents & POLLERR;
+}
+
 /* The longest that one of the child's threads has waited for a processor: a busy machine's time, not the
  * unit's. 0 where the kernel does not say. */
 static uint64_t waited_us(pid_t pid) {
@@ -159,6 +165,11 @@ void watch(pid_t pid, const struct request *q, struct outcome *o) {
     o->ending = EXITED;
     while (!ended) {
         int open = read_ready(o, ends, TICK_MS), is_over = open < 0;
+        if (nobody_reads()) {
+            end_group(pid);
+            end_tree(q->alone);
+            _exit(1);
+        }
         if (open < 0) o->ending = FLOODED;
         if (!is_over && now_us() >= next_look) {
             is_over = over_limit(q, o, start);

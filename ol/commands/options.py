@@ -33,7 +33,9 @@ EXAMPLES = {"max_content_width": 100}
 
 
 def set_jobs(jobs: int | None) -> None:
-    if jobs:
-        from ol import process
+    """How this program starts processes: so many at a time, and none is left behind."""
+    from ol import process
 
+    process.adopt()
+    if jobs:
         process.set_jobs(jobs)
