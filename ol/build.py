@@ -9,8 +9,6 @@ import errno
 import hashlib
 import os
 import re
-import shutil
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,11 +17,12 @@ from functools import cached_property
 from pathlib import Path
 
 from ol import process
+from ol.confined import confined, keep, work_folder
 from ol.course import Course
 from ol.errors import ToolError
 from ol.exits import Exit
 from ol.manifest import Module
-from ol.sandbox import COMPILING, OUTSIDE, Sandbox
+from ol.sandbox import OUTSIDE, Sandbox
 from ol.toolchain import Sanitizer, Toolchain, environment, install_line
 
 COMPILE_SECONDS = 60.0
@@ -181,14 +180,8 @@ class Builder:
             return Built(key=key, path=path)
         with disk_errors(self.cache):
             self.objects.mkdir(parents=True, exist_ok=True)
-            work = Path(tempfile.mkdtemp(prefix="build-", dir=self.cache))
-        try:
-            with disk_errors(self.cache):
-                made = self._compile(what, work, sources, flags)
-                made.chmod(0o755)
-                made.replace(path)
-        finally:
-            shutil.rmtree(work, ignore_errors=True)
+            with work_folder(self.sandbox if what == "unit" else OUTSIDE, self.cache) as work:
+                keep(self._compile(what, work, sources, flags), path)
         return Built(key=key, path=path)
 
     def _compile(self, what: str, work: Path, sources: Mapping[str, bytes], flags: tuple[str, ...]) -> Path:
@@ -204,21 +197,12 @@ class Builder:
         argv += [mapped, "-o", str(made), *compiled, *libraries, "-lm"]
         env = environment(self.toolchain.path) | {"TMPDIR": str(work)}
         if what == "unit":
-            argv = self._confined(argv, work)
+            argv = confined(self.sandbox, argv, work, self.course.include)
         done = process.run(argv, cwd=work, env=env, timeout=COMPILE_SECONDS)
         if done.code == 0 and made.is_file() and not made.is_symlink():
-            self.sandbox.take(made)
             return made
         said = done.err.decode("utf-8", "replace").replace(str(work) + os.sep, "")
         raise self._refusal(what, said, timed_out=done.timed_out)
-
-    def _confined(self, argv: Sequence[str], work: Path) -> list[str]:
-        """The compiler sees the unit and the contracts, has no /proc, and may take so much."""
-        self.sandbox.give(work, *work.rglob("*"))
-        readable = [self.course.include, Path(self.toolchain.path).resolve().parents[1]]
-        return self.sandbox.command(
-            argv, readable=readable, writable=[work], cwd=work, proc=False, limits=COMPILING
-        )
 
     def _refusal(self, what: str, said: str, *, timed_out: bool) -> Exception:
         if "No space left on device" in said:

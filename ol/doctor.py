@@ -8,6 +8,7 @@ from pathlib import Path
 
 from ol import landlock, process, sandbox
 from ol.toolchain import FAMILIES, environment, install_line
+from ol.user import is_root
 
 SECONDS = 30.0
 _CLEAN = b"int main(void) { return 0; }\n"
@@ -124,7 +125,7 @@ def _bubblewrap() -> Finding:
     advice = (
         "allow user namespaces (on Ubuntu: an AppArmor profile for bwrap), or give the container SYS_ADMIN"
     )
-    user = "as nobody, for this is root" if sandbox.is_root() else "as this user"
+    user = "as nobody, for this is root" if is_root() else "as this user"
     return Finding(name="bubblewrap", holds=not why, said=why or user, install=advice)
 
 

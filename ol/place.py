@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ol.build import disk_errors
-from ol.sandbox import RUNNING, Kind, Sandbox, leave_root
+from ol.sandbox import RUNNING, Kind, Sandbox
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,17 +25,14 @@ class Place:
 
     def command(self, argv: list[str]) -> list[str]:
         seen = [Path(self.at(p)) for p in self.seen]
-        if self.sandbox.kind is Kind.BUBBLEWRAP:
-            return self.sandbox.command(argv, readable=seen, cwd=self.cwd, limits=RUNNING)
-        before = leave_root() if self.sandbox.leaves_root else []
-        writable = [self.logs]
-        inside = self.sandbox.command(argv, readable=seen, writable=writable, cwd=self.cwd, limits=RUNNING)
-        return [*before, *inside]
+        writable = [] if self.sandbox.kind is Kind.BUBBLEWRAP else [self.logs]
+        return self.sandbox.command(argv, readable=seen, writable=writable, cwd=self.cwd, limits=RUNNING)
 
 
 @contextmanager
 def placed(sandbox: Sandbox, seen: Collection[Path], *, cwd: Path, cache: Path) -> Iterator[Place]:
     """The place of one run over the files and folders in `seen`; what it made is gone afterwards."""
+    sandbox = sandbox.alone()
     paths = tuple(sorted(p for p in seen if p.exists()))
     if sandbox.kind is Kind.BUBBLEWRAP:
         yield Place(sandbox=sandbox, seen=paths, cwd=cwd, logs=Path("/tmp"))
@@ -56,8 +53,7 @@ def placed(sandbox: Sandbox, seen: Collection[Path], *, cwd: Path, cache: Path) 
 
 
 def _copied(sandbox: Sandbox, paths: tuple[Path, ...], folder: Path) -> tuple[dict[Path, Path], Path]:
-    """Copies by the names that they have, and a folder to write to."""
-    folder.chmod(0o755)  # Python looks for modules by listing
+    """Copies by the names that they have, and a folder to write to. No other run's user comes in."""
     copies: dict[Path, Path] = {}
     for path in paths:
         copy = folder / path.name
@@ -73,4 +69,6 @@ def _copied(sandbox: Sandbox, paths: tuple[Path, ...], folder: Path) -> tuple[di
     logs = folder / "logs"
     logs.mkdir(mode=0o700)
     sandbox.give(logs)
+    sandbox.give(folder)
+    folder.chmod(0o750)
     return copies, logs

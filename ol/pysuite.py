@@ -16,10 +16,11 @@ from ol.exits import Exit
 from ol.place import placed
 from ol.pycut import unit_part
 from ol.pytree import stage
-from ol.sandbox import OUTSIDE, Kind, Sandbox, leave_root
+from ol.sandbox import OUTSIDE, Sandbox
 from ol.stream import Frame
 from ol.suite import START_SECONDS, Request, exchange, one_by_one
 from ol.toolchain import environment
+from ol.user import fresh, leave_root
 
 _PARSING = threading.Lock()
 """Python 3.11 counts the depth of a tree that it makes in one place for all threads."""
@@ -95,7 +96,7 @@ class PyRunner:
         seen = {suite, *kit, *(u.path for q in requests for u in q.units)}
         seen |= {self.fixtures} if self.fixtures else set()
         if self.sandbox.leaves_root:
-            _must_be_reachable(twice=self.sandbox.kind is Kind.LANDLOCK)
+            _must_be_reachable()
         else:
             seen |= _interpreter()
         with placed(self.sandbox, seen, cwd=objects, cache=self.cache) as place:
@@ -128,11 +129,9 @@ def _interpreter() -> set[Path]:
 
 
 @cache
-def _must_be_reachable(*, twice: bool) -> None:
-    """Raises ToolError where nobody cannot start this Python, and from it again where it is to be
-    confined first: no unit is ever imported as root."""
-    between = ["sh", "-c", 'exec "$0" "$@"'] if twice else []
-    argv = [*leave_root(), *between, sys.executable, "-I", "-c", "import numpy, pytest"]
+def _must_be_reachable() -> None:
+    """Raises ToolError where nobody cannot start this Python: no unit is ever imported as root."""
+    argv = [*leave_root(fresh()), sys.executable, "-I", "-c", "import numpy, pytest"]
     done = process.run(argv, cwd=Path("/"), env=environment(), timeout=START_SECONDS)
     if done.code != 0:
         raise ToolError(

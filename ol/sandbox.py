@@ -6,8 +6,8 @@ system's own folders, a private /tmp, /proc and /dev, no network, processes of i
 Real root is left first, for the host's files stay root's to read and to change inside.
 """
 
-import itertools
 import os
+import resource
 import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -19,15 +19,12 @@ from ol import landlock, process
 from ol.errors import ToolError
 from ol.exits import Exit
 from ol.toolchain import environment
+from ol.user import NOBODY, fresh, has_own, is_root, leave_root, tasks_of
 
 _SYSTEM = ("/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/usr", "/nix/store", "/gnu/store")
 _ETC = ("/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/alternatives")
 _ALONE = ("--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts", "--unshare-cgroup-try")
 _TMP_BYTES = str(64 << 20)
-_DROPPED = ("--clear-groups", "--no-new-privs", "--inh-caps=-all", "--bounding-set=-all")
-NOBODY = 65534
-_FIRST_UID, _UIDS = 1_879_048_192, 1 << 27
-_turns = itertools.count()
 _PACKAGE = Path(__file__).resolve().parent
 
 
@@ -58,13 +55,18 @@ class Limits:
         """The words that go before a command, where this machine has the program for it."""
         program = shutil.which("prlimit")
         each = (
-            ("--cpu", self.cpu_seconds, 1),
-            ("--as", self.address_mb, 1 << 20),
-            ("--fsize", self.file_mb, 1 << 20),
-            ("--nproc", self.processes, 1),
+            ("--cpu", self.cpu_seconds, resource.RLIMIT_CPU),
+            ("--as", self.address_mb << 20, resource.RLIMIT_AS),
+            ("--fsize", self.file_mb << 20, resource.RLIMIT_FSIZE),
+            ("--nproc", self.processes, resource.RLIMIT_NPROC),
         )
-        asked = [f"{option}={value * unit}" for option, value, unit in each if value]
+        asked = [f"{option}={_lowered(value, which)}" for option, value, which in each if value]
         return [program, "--core=0", *asked, "--"] if program and asked else []
+
+    def shared(self, uid: int) -> "Limits":
+        """The same where the system counts what a user runs elsewhere too, such as in other runs."""
+        allowed = self.processes and tasks_of(uid) + self.processes * process.jobs()
+        return replace(self, processes=allowed)
 
 
 COMPILING = Limits(cpu_seconds=10, address_mb=2048, file_mb=64)
@@ -75,6 +77,8 @@ RUNNING = Limits(processes=128)
 class Sandbox:
     kind: Kind = Kind.NONE
     program: str = ""
+    user: int = NOBODY
+    """Who runs the command where root is left, user and group."""
     leaves_root: bool = False
     """Root runs units as nobody without a sandbox; what they need is copied to where nobody can read."""
     hidden: tuple[Path, ...] = ()
@@ -92,13 +96,14 @@ class Sandbox:
         limits: Limits | None = None,
     ) -> list[str]:
         """`argv` as it is started inside."""
-        limited = [*(limits or Limits()).prefix(), *argv]
+        # Root sets the limits and is confined before it is left: who runs units need not be able to start
+        # what that takes.
+        inside = [*self._counted(limits or Limits()).prefix(), *self._leaving(), *argv]
         if self.kind is Kind.NONE:
-            return [*replace(limits or Limits(), processes=0).prefix(), *argv]
+            return inside
         if self.kind is Kind.LANDLOCK:
             hidden = (_PACKAGE, *self.hidden)
-            inside = landlock.confined(argv, readable=readable, writable=writable, hidden=hidden)
-            return [*replace(limits or Limits(), processes=0).prefix(), *inside]
+            return landlock.confined(inside, readable=readable, writable=writable, hidden=hidden)
         return [
             *(self.program, "--die-with-parent", *_ALONE, *_own_users()),
             *_system(),
@@ -107,49 +112,40 @@ class Sandbox:
             *("--perms", "1777", "--size", _TMP_BYTES, "--tmpfs", "/tmp"),
             *_bound(readable, writable, (_PACKAGE, *self.hidden), cwd),
             *("--remount-ro", "/", "--chdir", str(cwd), "--"),
-            *leave_root(),
-            *limited,
+            *inside,
         ]
+
+    def alone(self) -> "Sandbox":
+        """The same for one run, as a user of its own where that can be."""
+        return replace(self, user=fresh())
+
+    def _leaving(self) -> list[str]:
+        return leave_root(self.user) if self._is_left() else []
+
+    def _is_left(self) -> bool:
+        return is_root() and (self.kind is Kind.BUBBLEWRAP or self.leaves_root)
+
+    def _counted(self, limits: Limits) -> Limits:
+        if self.kind is Kind.BUBBLEWRAP or (self.leaves_root and has_own()):
+            return limits
+        return limits.shared(self.user if self.leaves_root else os.geteuid())
 
     def give(self, *paths: Path) -> None:
         """Lets the command inside write to what this process has made."""
-        if is_root() and (self.kind is Kind.BUBBLEWRAP or self.leaves_root):
+        if self._is_left():
             for path in paths:
-                os.chown(path, -1, NOBODY)  # it stays root's own: not every root may override that
+                os.chown(path, -1, self.user)  # it stays root's own: not every root may override that
                 path.chmod(0o770 if path.is_dir() else 0o640)
 
-    def take(self, path: Path) -> None:
-        """Makes what the command has made this process's own."""
-        if self.kind is Kind.BUBBLEWRAP and is_root():
-            os.chown(path, os.geteuid(), os.getegid(), follow_symlinks=False)
+
+def _lowered(value: int, which: int) -> int:
+    """A limit that this process may set: none above its own."""
+    _, most = resource.getrlimit(which)
+    return value if most == resource.RLIM_INFINITY else min(value, most)
 
 
 OUTSIDE = Sandbox()
 """No sandbox: for the course's own code, or where it was asked for."""
-
-
-def is_root() -> bool:
-    return os.geteuid() == 0
-
-
-def leave_root() -> list[str]:
-    """The words that start a command as nobody, where this process is root: as a user of its own, for the
-    system counts the processes of each."""
-    if not is_root():
-        return []
-    program = shutil.which("setpriv") or "setpriv"
-    return [program, "--reuid", str(_own_uid()), "--regid", str(NOBODY), *_DROPPED, "--"]
-
-
-def _own_uid() -> int:
-    """A number that no user has; nobody's where this root may not take any."""
-    uid = _FIRST_UID + (os.getpid() * 1009 + next(_turns)) % _UIDS
-    try:
-        lines = Path("/proc/self/uid_map").read_text().splitlines()
-    except OSError:
-        return NOBODY
-    ranges = [tuple(map(int, line.split())) for line in lines]
-    return uid if any(first <= uid < first + n for first, _, n in ranges) else NOBODY
 
 
 def _own_users() -> tuple[str, ...]:

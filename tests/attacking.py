@@ -6,13 +6,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import attack_units
+import pytest
 
-from ol import gate
+from ol import gate, landlock, sandbox
 from ol.build import Builder, CompileError
 from ol.course import Course, find_course
 from ol.lane import Lane
 from ol.manifest import Module
-from ol.sandbox import Sandbox
+from ol.sandbox import Kind, Sandbox, Wish
 from ol.store import Store
 from ol.submission import diagnosed
 from ol.suite import Runner
@@ -23,6 +24,16 @@ from ol.verdict import Outcome
 COURSE: Course = find_course(attack_units.ROOT / "ol")
 KERNEL: Module = COURSE.module("L9.4")
 PASS = "pass"
+
+
+def place(kind: Kind) -> Sandbox:
+    """A sandbox of that kind; the test is skipped where none starts."""
+    outside, best = sandbox.find(Wish.OFF), sandbox.find(Wish.AUTO)
+    shut = replace(outside, kind=Kind.LANDLOCK)
+    found = {Kind.NONE: outside, best.kind: best, Kind.LANDLOCK: shut}
+    if kind not in found or (kind is Kind.LANDLOCK and (not landlock.version() or sandbox.refusal(shut))):
+        pytest.skip(f"{kind} does not start here")
+    return found[kind]
 
 
 @dataclass(frozen=True)
@@ -75,11 +86,21 @@ def left_alive(mark: str, *, seconds: float = 2.0) -> list[int]:
 
 
 def _marked(mark: str) -> list[int]:
-    found = []
-    for folder in Path("/proc").iterdir():
-        try:
-            if folder.name.isdigit() and mark.encode() in (folder / "environ").read_bytes():
-                found.append(int(folder.name))
-        except OSError:
-            continue
-    return found
+    return [pid for pid in pids() if mark.encode() in proc(pid, "environ")]
+
+
+def named(name: str) -> set[int]:
+    """The processes that have given themselves this name."""
+    return {pid for pid in pids() if proc(pid, "comm").strip() == name.encode()}
+
+
+def pids() -> list[int]:
+    return [int(folder.name) for folder in Path("/proc").iterdir() if folder.name.isdigit()]
+
+
+def proc(pid: int, file: str) -> bytes:
+    """What the system says of a process; nothing where it has ended."""
+    try:
+        return Path(f"/proc/{pid}/{file}").read_bytes()
+    except OSError:
+        return b""

@@ -32,6 +32,7 @@ FLOORS = {
     "services": [
         *(
             "build",
+            "confined",
             "course",
             "kept",
             "landlock",
@@ -43,6 +44,7 @@ FLOORS = {
             "pysuite",
             "pytree",
             "settings",
+            "user",
         ),
         *("store", "suite", "testbed", "toolchain", "workspace", "sandbox", "place", "gate", "landlock"),
     ],

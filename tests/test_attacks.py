@@ -5,7 +5,6 @@ can stop run as grading runs them, and the others with the policies switched off
 to work. As root and as an ordinary user: the tests run as whoever starts them.
 """
 
-from dataclasses import replace
 from pathlib import Path
 
 import attack_units
@@ -13,7 +12,7 @@ import attacking
 import pytest
 from attacking import PASS, Arena
 
-from ol import landlock, sandbox
+from ol import sandbox
 from ol.sandbox import Kind, Sandbox, Wish
 
 BELOW = {
@@ -45,15 +44,7 @@ REST = [n for n in attack_units.NAMES if n not in BELOW and n not in BOMBS]
 
 @pytest.fixture(scope="module", params=list(Kind))
 def place(request: pytest.FixtureRequest) -> Sandbox:
-    outside, best = sandbox.find(Wish.OFF), sandbox.find(Wish.AUTO)
-    if request.param is Kind.LANDLOCK and best.kind is Kind.BUBBLEWRAP:
-        best = replace(outside, kind=Kind.LANDLOCK)
-        if not landlock.version() or sandbox.refusal(best):
-            pytest.skip("Landlock does not start here")
-    found = outside if request.param is Kind.NONE else best
-    if found.kind is not request.param:
-        pytest.skip(f"{request.param} does not start here")
-    return found
+    return attacking.place(request.param)
 
 
 @pytest.fixture(scope="module")

@@ -10,11 +10,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from attacking import named, place, proc
 from student import soon, workspace
 from tinycourse import ROOT, START, TinyCourse, edit, finish
 
-from ol import landlock, offspring, sandbox
-from ol.sandbox import Kind, Sandbox, Wish
+from ol import offspring
+from ol.sandbox import Kind
 
 WITHOUT_BUBBLEWRAP = (
     "from ol import sandbox; which = sandbox.shutil.which; "
@@ -43,13 +44,7 @@ STOPS = {name: f"{text.replace('9)', '19)')}\n{LOOPS[name]}" for name, text in K
 
 @pytest.fixture(params=list(Kind))
 def kind(request: pytest.FixtureRequest) -> Kind:
-    if request.param is Kind.LANDLOCK and (
-        not landlock.version() or sandbox.refusal(Sandbox(kind=Kind.LANDLOCK))
-    ):
-        pytest.skip("Landlock does not start here")
-    if request.param is Kind.BUBBLEWRAP and sandbox.find(Wish.AUTO).kind is not Kind.BUBBLEWRAP:
-        pytest.skip("bubblewrap does not start here")
-    return request.param
+    return place(request.param).kind
 
 
 class Marked:
@@ -71,16 +66,16 @@ class Marked:
             unit.write_text((ROOT / "reference" / WINDOW).read_text() + named + deed)
             environment, module = student.child_environment() | {"OL_COURSE": str(ROOT)}, "L7.7"
         code = WITHOUT_POLICIES + (WITHOUT_BUBBLEWRAP if kind is Kind.LANDLOCK else "") + START
-        place = "off" if kind is Kind.NONE else "required"
+        wish = "off" if kind is Kind.NONE else "required"
         self.ol = subprocess.Popen(
-            [sys.executable, "-c", code, "check", module, "--ref-deps", "--sandbox", place],
+            [sys.executable, "-c", code, "check", module, "--ref-deps", "--sandbox", wish],
             env=environment,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
         )
 
     def alive(self) -> set[int]:
-        return {int(p.parent.name) for p in Path("/proc").glob("[0-9]*/comm") if _text(p) == self.name}
+        return named(self.name)
 
     def started(self, at_least: int) -> set[int]:
         """All processes below `ol`, and those of the unit, once so many of these run."""
@@ -98,24 +93,13 @@ class Marked:
         self.ol.communicate(timeout=20)
 
 
-def _text(path: Path) -> str:
-    try:
-        return path.read_text().strip()
-    except OSError:
-        return ""
-
-
-def line(pid: int) -> str:
-    return _text(Path(f"/proc/{pid}/cmdline"))
-
-
 def _below(pid: int) -> Iterator[int]:
     for child in offspring.children(pid):
         yield child
         yield from _below(child)
 
 
-def left(pids: set[int]) -> list[str]:
+def left(pids: set[int]) -> list[bytes]:
     """What of these is alive two seconds from now at most."""
     end = time.monotonic() + 2
     while (found := [s for p in pids if (s := _running(p))]) and time.monotonic() < end:
@@ -123,9 +107,9 @@ def left(pids: set[int]) -> list[str]:
     return found
 
 
-def _running(pid: int) -> str:
-    stat = _text(Path(f"/proc/{pid}/stat"))
-    return "" if ") Z" in stat else stat
+def _running(pid: int) -> bytes:
+    stat = proc(pid, "stat")
+    return b"" if b") Z" in stat else stat
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
@@ -162,7 +146,7 @@ def test_of_a_check_whose_supervisor_the_unit_has_killed(
 
 def test_of_a_check_that_ends_while_python_is_still_loading(tiny: TinyCourse, tmp_path: Path) -> None:
     marked = Marked(tiny, tmp_path, Kind.NONE, "python", LOOPS["python"])
-    soon(lambda: any("pysupervisor" in line(p) for p in _below(marked.ol.pid)), marked.ol)
+    soon(lambda: any(b"pysupervisor" in proc(p, "cmdline") for p in _below(marked.ol.pid)), marked.ol)
     pids = set(_below(marked.ol.pid))
     marked.ended_by(signal.SIGKILL)
     assert left(pids | marked.alive()) == []

@@ -1,0 +1,59 @@
+"""Whose processes they are that run units: never root's, and a user's of its own where root may choose."""
+
+import itertools
+import os
+import shutil
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+
+NOBODY = 65534
+_DROPPED = ("--clear-groups", "--no-new-privs", "--inh-caps=-all", "--bounding-set=-all")
+_FIRST_UID, _UIDS = 1_879_048_192, 1 << 27
+_turns = itertools.count()
+
+
+def is_root() -> bool:
+    return os.geteuid() == 0
+
+
+def leave_root(user: int) -> list[str]:
+    """The words that start a command as another user, for root."""
+    program = shutil.which("setpriv") or "setpriv"
+    return [program, "--reuid", str(user), "--regid", str(user), *_DROPPED, "--"]
+
+
+def fresh() -> int:
+    """A number that no user has, so that the system counts the processes of one run alone and keeps its
+    files from the others; nobody's where this process may not take any."""
+    if not (is_root() and has_own()):
+        return NOBODY
+    return _FIRST_UID + (os.getpid() * 1009 + next(_turns)) % _UIDS
+
+
+@cache
+def has_own() -> bool:
+    """Whether there are such numbers here: a container may have few."""
+    return all(map(_mapped, ("uid_map", "gid_map")))
+
+
+def _mapped(name: str) -> bool:
+    try:
+        lines = Path("/proc/self", name).read_text().splitlines()
+    except OSError:
+        return False
+    ranges = [tuple(map(int, line.split())) for line in lines]
+    return any(first <= _FIRST_UID and first + n >= _FIRST_UID + _UIDS for first, _, n in ranges)
+
+
+def tasks_of(uid: int) -> int:
+    """How many processes and threads the system counts for a user."""
+    found = 0
+    for folder in Path("/proc").iterdir():
+        if not folder.name.isdigit():
+            continue
+        with suppress(OSError):  # it has ended
+            lines = (folder / "status").read_text().splitlines()
+            fields = dict(line.split(":\t", 1) for line in lines if ":\t" in line)
+            found += int(fields["Threads"]) if int(fields["Uid"].split()[0]) == uid else 0
+    return found
