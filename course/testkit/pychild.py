@@ -4,7 +4,6 @@ of a student runs in here.
 
 import ctypes
 import faulthandler
-import locale
 import os
 import resource
 import signal
@@ -17,6 +16,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import pytest
+import pytidy
 from olkit import KitFault, Ol
 
 PR_SET_PDEATHSIG = 1
@@ -100,33 +100,14 @@ def _fault(what: object) -> NoReturn:
     _leave(FAULT)
 
 
-_STATUS = {"SigBlk": "the mask of blocked signals", "SigIgn": "an ignored signal", "Umask": "the umask"}
-
-
-def _state() -> dict[str, object]:
-    """What a test must find and leave as it was, by what it is called."""
-    with Path("/proc/self/status").open() as status:
-        fields = dict(line.rstrip("\n").split(":\t", 1) for line in status if ":\t" in line)
-    return {
-        **{called: fields.get(key) for key, called in _STATUS.items()},
-        "the handlers of signals": [signal.getsignal(k) for k in signal.valid_signals()],
-        "the rounding mode of floats": ctypes.CDLL(None).fegetround(),
-        "the locale": locale.setlocale(locale.LC_ALL),
-        "the working directory": str(Path.cwd()),
-    }
-
-
-def _changed(before: dict[str, object], now: dict[str, object]) -> list[str]:
-    return [what for what in before if before[what] != now[what]]
-
-
 class Plugin:
     """Offers the fixture `ol` and ends the process at the first exception, whoever raised it."""
 
-    def __init__(self, ol: Ol, job: Job) -> None:
-        """Serve one test."""
+    def __init__(self, ol: Ol, job: Job, before: dict[str, object]) -> None:
+        """Serve one test, which finds the process in a known state."""
         self._ol = ol
         self._job = job
+        self._before = before
 
     @pytest.fixture
     def ol(self) -> Ol:
@@ -140,8 +121,13 @@ class Plugin:
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_call(self) -> Generator[None, Any, Any]:
-        """Meet exceptions of the test and of the unit."""
-        return (yield from self._guard())
+        """Meet exceptions of the test and of the unit, and what they have left changed: pytest itself goes
+        back to its folder at the end."""
+        result = yield from self._guard()
+        if self._ol.unit:
+            for what in pytidy.changed(self._before):
+                self._ol.left(what)
+        return result
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_teardown(self) -> Generator[None, Any, Any]:
@@ -203,17 +189,14 @@ def run_child(job: Job, stream: int, supervisor: int) -> NoReturn:
         for fd, mode in ((0, "r"), (1, "w"), (2, "w"))
     )
     faulthandler.enable(2)
-    before = _state()
+    before = pytidy.state()
     try:
         lib = _open_units(job)
     except OSError as error:
         _fault(f"cannot open a unit: {error}")
     ol = Ol(stream=stream, seed=job.seed, fixtures=job.fixtures, lib=lib)
     target = f"{job.source}::test_{job.test}"
-    if pytest.main([*options(job.source.parent), target], plugins=[Plugin(ol, job)]) != 0:
+    if pytest.main([*options(job.source.parent), target], plugins=[Plugin(ol, job, before)]) != 0:
         _fault("pytest could not run the test")
-    if ol.unit:
-        for what in _changed(before, _state()):
-            ol.left(what)
     ol.finish()
     _leave(0)
