@@ -89,3 +89,71 @@ def test_a_probe_does_not_evaluate_what_the_original_guards(compiler: str, tmp_p
     seen = records(compiler, tmp_path, text, lambda library: library.k(0, None))
     assert seen["replace && with ||"] == (1, UNKNOWN)
     assert seen["replace a && *p with !!a"] == (1, 0)
+
+
+@needs_compiler
+@each_compiler
+def test_a_probe_tells_conditions_apart_by_their_truth_alone(compiler: str, tmp_path: Path) -> None:
+    text = (
+        "#include <stdbool.h>\n"
+        "int t(int flags, int *p, unsigned char k, int (*get)(void)) {\n    int n = 0;\n"
+        "    if (flags & 4) n++;\n    if (p != 0) n++;\n    while (!(k % 16)) k++;\n"
+        "    bool b = flags << 1;\n    b = k * 2;\n    n = k * 3;\n    return n ? b : 0;\n}\n"
+    )
+    seen = records(compiler, tmp_path, text, lambda lib: lib.t(6, ctypes.byref(ctypes.c_int()), 16, None))
+    assert seen["replace flags & 4 with flags"] == (1, 0)
+    assert seen["replace & with ^"] == (1, 0)
+    assert seen["replace p != 0 with 1"] == (1, 0)
+    assert seen["replace p != 0 with 0"] == (1, 1)
+    assert seen["replace k % 16 with k"] == (1, 1)
+    assert seen["replace % with *"] == (1, 1)
+    assert seen["replace flags << 1 with flags"] == (1, 0)
+    assert seen["replace flags << 1 with 0"] == (1, 1)
+    assert seen["replace k * 2 with k"] == (1, 0)
+    assert seen["replace k * 3 with k"] == (1, 1)
+
+
+@needs_compiler
+@each_compiler
+def test_a_probe_knows_results_of_which_nobody_asks_more_than_whether_they_are_0(
+    compiler: str, tmp_path: Path
+) -> None:
+    text = (
+        "static int small(int n) { return n & 6; }\n"
+        "static int both(int n) { if (n == 9) return 8; return small(n); }\n"
+        "static int counted(int n) { return n & 5; }\n"
+        "static int kept(int n) { return n & 3; }\nint (*const way)(int) = kept;\n"
+        "int f(int n) {\n    int sum = counted(n);\n    if (both(n) && counted(n)) sum++;\n"
+        "    both(n);\n    return !kept(n) ? 0 : sum;\n}\n"
+    )
+    seen = records(compiler, tmp_path, text, lambda library: (library.f(7), library.f(9)))
+    assert seen["replace n & 6 with n"] == (1, 0)
+    assert seen["replace 8 with 7"] == (1, 0)
+    assert seen["replace 8 with 0"] == (1, 1)
+    assert seen["replace small(n) with small(n) + 1"] == (1, 0)
+    assert seen["replace n & 5 with n"] == (1, 1)
+    assert seen["replace n & 3 with n"] == (1, 1)
+
+
+@needs_compiler
+@each_compiler
+def test_a_probe_holds_nan_for_nan_and_signs_of_zero_apart_in_assignments_and_arguments(
+    compiler: str, tmp_path: Path
+) -> None:
+    text = (
+        "float two(float, float);\nfloat two(float a, float b) { return a; }\n"
+        "float f(float x, float zero) {\n    float nan = zero / zero, minus = -zero;\n"
+        "    nan += x;\n    minus *= 1.0f;\n    nan = nan;\n    x = two(nan, zero / zero);\n"
+        "    x = two(zero, minus);\n    return x;\n}\n"
+    )
+    seen = records(
+        compiler, tmp_path, text, lambda library: library.f(ctypes.c_float(2.0), ctypes.c_float(0.0))
+    )
+    assert seen["delete nan += x;"] == (1, 0)
+    assert seen["replace += with -="] == (1, 0)
+    assert seen["replace += with ="] == (1, 1)
+    assert seen["delete minus *= 1.0f;"] == (1, 0)
+    assert seen["replace *= with ="] == (1, 1)
+    assert seen["delete nan = nan;"] == (1, 0)
+    assert seen["replace nan, zero / zero with zero / zero, nan"] == (1, 0)
+    assert seen["replace zero, minus with minus, zero"] == (1, 1)

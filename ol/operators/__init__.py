@@ -7,7 +7,8 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from ol.csource.reader import Function, NotMutated, Source
 from ol.csource.spans import Lost, Spans
 from ol.operators import arithmetic, conditions, statements, values
-from ol.operators.body import Body
+from ol.operators.asked import asked_for_truth
+from ol.operators.body import Body, Place
 from ol.operators.edit import Edit, Site, SiteKind, apply_edit
 from ol.operators.walk import walk
 
@@ -43,18 +44,29 @@ def edits(source: Source, operators: Collection[str] = tuple(OPERATORS)) -> list
     What could not be mutated is added to `source.skipped`.
     """
     spans = Spans(source)
+    bodies = list(_bodies(source, spans))
+    asked = asked_for_truth(source, bodies)
     found: list[Edit] = []
-    for function in source.functions:
+    for body in bodies:
+        if body.function.name in asked:
+            body.truths |= {id(s.node) for s in body.expressions if s.place is Place.RETURNED}
         try:
-            body = walk(source, function, spans)
             made = [edit for name in OPERATORS if name in operators for edit in OPERATORS[name](body)]
         except (Lost, RecursionError) as error:
-            source.skipped.append(_left_out(source, function, error))
+            source.skipped.append(_left_out(source, body.function, error))
         else:
             found += _distinct(made)
-        source.environment.scopes[1:] = []
     found.sort(key=lambda e: (e.site.start, -e.site.end, e.start, e.end))
     return list(_numbered(found))
+
+
+def _bodies(source: Source, spans: Spans) -> Iterator[Body]:
+    for function in source.functions:
+        try:
+            yield walk(source, function, spans)
+        except (Lost, RecursionError) as error:
+            source.skipped.append(_left_out(source, function, error))
+            source.environment.scopes[1:] = []
 
 
 def _left_out(source: Source, function: Function, error: Exception) -> NotMutated:

@@ -75,6 +75,8 @@ class Body:
     values: dict[int, int | None] = field(default_factory=dict)
     pure: dict[int, bool] = field(default_factory=dict)
     nulls: set[int] = field(default_factory=set)
+    truths: set[int] = field(default_factory=set)
+    """Nodes of which only the truth matters."""
 
     def type(self, node: c_ast.Node) -> Type:
         return self.types[id(node)]
@@ -119,7 +121,7 @@ class Body:
             end=spot.end,
             type=spot.type.kind,
             pure=spot.pure,
-            tests=spot.place in (Place.TEST, Place.LOGICAL) and not spot.type.is_arithmetic,
+            truth=id(spot.node) in self.truths,
         )
         beside = self.source.text[start - 1 : start]
         if replacement[0] in "+-&" and beside == replacement[0]:

@@ -8,8 +8,14 @@ from pycparser import c_ast
 from ol.csource.types import Kind
 from ol.operators.body import Body
 
+UNLIKE = "ol_unlike"
+"""A function of two floating values: not both NaN, and not the same with its sign."""
 ALWAYS = "1"
 UNKNOWN = "2"
+
+
+def unlike(kind: str, one: str, other: str) -> str:
+    return f"{UNLIKE}({one}, {other})" if kind == Kind.FLOATING else f"({one}) != ({other})"
 
 
 def of_deletion(body: Body, node: c_ast.Node) -> str:
@@ -19,8 +25,8 @@ def of_deletion(body: Body, node: c_ast.Node) -> str:
         case c_ast.UnaryOp(op=("++" | "--" | "p++" | "p--")):
             return ALWAYS
         case c_ast.Assignment() if is_plain(body, node):
-            place = body.text(node.lvalue)
-            return f"({place}) != {_result(body, node, node.op)}"
+            kind = body.type(node.lvalue).kind
+            return unlike(kind, body.text(node.lvalue), _result(body, node, node.op))
     return ""
 
 
@@ -41,10 +47,16 @@ def _result(body: Body, node: c_ast.Assignment, op: str) -> str:
 def of_assignment(body: Body, node: c_ast.Assignment, new: str) -> str:
     if not is_plain(body, node):
         return UNKNOWN
-    is_float = body.type(node.lvalue).kind is Kind.FLOATING
-    if new in ("/=", "%=") and node.op not in ("/=", "%=") and not is_float:
+    kind = body.type(node.lvalue).kind
+    if new in ("/=", "%=") and node.op not in ("/=", "%=") and kind is not Kind.FLOATING:
         return UNKNOWN
-    return f"{_result(body, node, node.op)} != {_result(body, node, new)}"
+    return unlike(kind, _result(body, node, node.op), _result(body, node, new))
+
+
+def of_swap(body: Body, one: c_ast.Node, other: c_ast.Node) -> str:
+    if not (body.is_pure(one) and body.is_pure(other)):
+        return UNKNOWN
+    return unlike(body.type(one).kind, body.text(one), body.text(other))
 
 
 def of_logical(body: Body, node: c_ast.BinaryOp, new: str) -> str:

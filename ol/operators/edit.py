@@ -20,8 +20,13 @@ class Site:
     """Kind of its value: integer, floating, pointer, record, void, unknown."""
     pure: bool = False
     """Evaluating it twice is the same as once."""
-    tests: bool = False
-    """Only whether it is 0 matters, and its type is no arithmetic one: a pointer, or not known."""
+    truth: bool = False
+    """Only whether its value is 0 matters where it stands."""
+
+    @property
+    def tests(self) -> bool:
+        """Its truth matters, and its type is no arithmetic one: a pointer, or not known."""
+        return self.truth and self.type not in ("integer", "floating")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -46,6 +46,8 @@ class ExpressionWalker:
         self._parts(node, role, place)
         found = self.body.types[id(node)]
         self.body.values[id(node)] = self.env.value(node)
+        if place in (Place.TEST, Place.LOGICAL):
+            self.body.truths.add(id(node))
         if isinstance(node, c_ast.InitList):
             return found
         try:
@@ -93,25 +95,29 @@ class ExpressionWalker:
                 self.expression(child, child_role, child_place)
         self.is_pure(node)
         self.body.types[id(node)] = type_of(node, self.env)
-        self._note_nulls(node)
+        self._note_operands(node)
 
-    def note_null(self, wanted: Type, node: c_ast.Node | None) -> None:
+    def note_wanted(self, wanted: Type, node: c_ast.Node | None) -> None:
         """A 0 that stands where a pointer is wanted is none to count up from."""
         if node is not None and wanted.kind is Kind.POINTER:
             self.body.nulls.add(id(node))
+        if node is not None and wanted.name == "_Bool":
+            self.body.truths.add(id(node))
 
-    def _note_nulls(self, node: c_ast.Node) -> None:
+    def _note_operands(self, node: c_ast.Node) -> None:
         match node:
             case c_ast.BinaryOp(op=("==" | "!=")):
-                self.note_null(type_of(node.left, self.env), node.right)
-                self.note_null(type_of(node.right, self.env), node.left)
-            case c_ast.Assignment():
-                self.note_null(type_of(node.lvalue, self.env), node.rvalue)
+                for one, other in ((node.left, node.right), (node.right, node.left)):
+                    if type_of(one, self.env).kind is Kind.POINTER:
+                        self.body.nulls.add(id(other))
+            case c_ast.Assignment(op="="):
+                self.note_wanted(type_of(node.lvalue, self.env), node.rvalue)
             case c_ast.TernaryOp():
-                self.note_null(type_of(node.iftrue, self.env), node.iffalse)
-                self.note_null(type_of(node.iffalse, self.env), node.iftrue)
+                for one, other in ((node.iftrue, node.iffalse), (node.iffalse, node.iftrue)):
+                    if type_of(one, self.env).kind is Kind.POINTER:
+                        self.body.nulls.add(id(other))
             case c_ast.FuncCall() if node.args is not None:
                 called = type_of(node.name, self.env)
                 takes = (called.to or called).takes if called.kind is Kind.POINTER else called.takes
                 for parameter, argument in zip(takes, node.args.exprs, strict=False):
-                    self.note_null(parameter, argument)
+                    self.note_wanted(parameter, argument)

@@ -9,6 +9,7 @@ from ol.csource.libc import OTHER_BOUND, VALUES
 from ol.csource.tokens import Kind as TokenKind
 from ol.csource.types import Kind, of_number
 from ol.operators.body import Body, Expression, Place, Role
+from ol.operators.change import of_swap
 from ol.operators.edit import Edit
 from ol.operators.swap import is_truth
 
@@ -134,7 +135,7 @@ def _swapped(body: Body, spot: Expression, one: c_ast.Node, other: c_ast.Node) -
     between = body.flat(tokens[a[1]].end, tokens[b[0]].start)
     first = body.flat(start, tokens[a[1]].end)
     second = body.flat(tokens[b[0]].start, end)
-    return body.edit(spot, start, end, f"{second}{between}{first}", "argument")
+    return body.edit(spot, start, end, f"{second}{between}{first}", "argument", of_swap(body, one, other))
 
 
 def result(body: Body) -> Iterator[Edit]:

@@ -107,7 +107,7 @@ class _Walker(ExpressionWalker):
 
     def _jump(self, node: c_ast.Node, *, is_end: bool, idle: bool) -> None:
         if isinstance(node, c_ast.Return) and node.expr is not None:
-            self.note_null(self.body.returns, node.expr)
+            self.note_wanted(self.body.returns, node.expr)
             self.expression(node.expr, Role.VALUE, Place.RETURNED)
         try:
             first = self.spans.leaf(node)
@@ -142,7 +142,7 @@ class _Walker(ExpressionWalker):
         self.env.declaration(node)
         lives_on = {"static", "extern", "_Thread_local", "constexpr"} & set(node.storage or ())
         if node.init is not None and not lives_on:
-            self.note_null(self.env.of_declarator(node.type), node.init)
+            self.note_wanted(self.env.of_declarator(node.type), node.init)
             self._initializer(node.init, place)
 
     def _initializer(self, node: c_ast.Node, place: Place = Place.INITIALIZER) -> None:

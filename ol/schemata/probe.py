@@ -12,7 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from ol.csource.reader import Source
-from ol.operators.edit import Edit, SiteKind
+from ol.operators.change import UNLIKE, unlike
+from ol.operators.edit import Edit, Site, SiteKind
 from ol.schemata.generate import alternative, layout_of
 from ol.schemata.layout import Layout
 from ol.schemata.sites import Nest, nest
@@ -26,8 +27,8 @@ UNKNOWN = 2
 _VALUE = "ol_value"
 _COMPARABLE = ("integer", "floating", "pointer")
 _UNLIKE = (
-    "static inline __attribute__((unused)) int ol_unlike(double a, double b)"
-    " { return __builtin_memcmp(&a, &b, sizeof a) != 0 && !(a != a && b != b); }"
+    f"static inline __attribute__((unused)) int {UNLIKE}(long double a, long double b)"
+    " { return a != b ? !(a != a && b != b) : __builtin_signbit(a) != __builtin_signbit(b); }"
 )
 
 
@@ -109,8 +110,11 @@ def _expression(writer: Writer, one: Nest) -> None:
     writer.write("))")
 
 
-def _unlike(type_name: str, one: str, other: str) -> str:
-    return f"ol_unlike({one}, {other})" if type_name == "floating" else f"(({one}) != ({other}))"
+def _unlike(site: Site, one: str, other: str) -> str:
+    """Whether they differ where the site stands; "" where that cannot be said."""
+    if site.truth:
+        return f"(!({one}) != !({other}))"
+    return f"({unlike(site.type, one, other)})" if site.type in _COMPARABLE else ""
 
 
 def _beside(source: Source, edit: Edit) -> str:
@@ -122,9 +126,7 @@ def _beside(source: Source, edit: Edit) -> str:
         return ""
     if edit.operator == "condition":
         return f"(!({original}) == {edit.replacement})"
-    if edit.site.type not in _COMPARABLE:
-        return ""
-    return _unlike(edit.site.type, original, alternative(source, edit))
+    return _unlike(edit.site, original, alternative(source, edit))
 
 
 def _is_safe(edit: Edit) -> bool:
@@ -144,4 +146,4 @@ def _after(source: Source, edit: Edit) -> str:
         return ""
     if edit.operator == "condition":
         return f"(!{_VALUE} == {other})"
-    return _unlike(edit.site.type, _VALUE, other) if edit.site.type in _COMPARABLE else ""
+    return _unlike(edit.site, _VALUE, other)
