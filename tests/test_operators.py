@@ -1,10 +1,12 @@
 """Operators make the small faults that they promise, where they promise, and nowhere else."""
 
 import time
+import tomllib
 from collections import Counter
+from pathlib import Path
 
 import pytest
-from mutation import OWN, UNITS, mutated, small
+from mutation import OWN, ROOT, UNITS, mutated, small
 
 from ol.csource import read
 from ol.operators import OPERATORS, apply_edit, edits
@@ -120,16 +122,62 @@ def test_no_mutant_repeats_another_and_each_is_the_edit_that_it_says() -> None:
             assert source.lines.position(edit.start) == (edit.line, edit.column)
 
 
-def test_ids_are_readable_and_keys_outlast_changes_elsewhere() -> None:
-    text = "int f(int a, int b) {\n    return a < b;\n}\nint g(int a) { return a < 2 ? a < 2 : 3; }\n"
-    _, found = small(text)
+def test_ids_are_readable() -> None:
+    _, found = small("int f(int a, int b) {\n    return a < b;\n}\n")
     assert "small.c:2:14 replace < with <=" in [e.id("small.c") for e in found]
-    _, moved = small("/* new */\nint e;\n" + text.replace("a < b", "a  <  b"))
-    assert [e.key for e in moved][1:] == [e.key for e in found][1:] or {e.key for e in moved} & {
-        e.key for e in found
-    }
-    assert {e.key for e in found if e.function == "g"} == {e.key for e in moved if e.function == "g"}
     assert len({e.key for e in found}) == len(found)
+
+
+LONG = """int f(int a, int b, int *p) {
+    int n = 0, m[2] = {0, [1] = 0};
+    if (a < 0) return 0;
+    if (b < 0) { return 0; }
+    else return 1;
+    for (int i = 0; i < b; i++)
+        n += p[i];
+    switch (a) {
+        case 1: n = 0;
+        case 2: n = 0; break;
+    }
+    do n++; while (n < 0);
+    return n > 0 ? 0 : m[1];
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "new"),
+    [
+        ("int f(", "int e(int a) { return a < 0 ? 0 : 1; }\n/* new */ "),
+        ("    int n = 0", "    if (!p) return 0;\n    int k = 0;\n    k = 0;\n    (void)k;\n"),
+        ("    for (int i", "    for (int i = 0; i < a; i++) n += p[0];\n    while (n < 9) n++;\n"),
+        ("        case 1:", "        case 0: n = 0;\n"),
+        ("    int n = 0", "    int q[] = {0, 0, 1}; (void)q;\n"),
+    ],
+)
+def test_a_key_outlasts_statements_that_are_inserted_before_it(before: str, new: str) -> None:
+    moved = LONG.replace(before, new + before).replace("b < 0", "b  <\t0")
+    first, added = LONG[: LONG.index(before)].count("\n") + 1, new.count("\n")
+    lines = {e.key: e.line + added * (e.line >= first) for e in small(LONG)[1]}
+    later = {e.key: e.line for e in small(moved)[1]}
+    assert len(lines) > 60
+    assert {key: later.get(key) for key in lines} == lines
+
+
+def test_a_key_tells_statements_apart_by_what_controls_them() -> None:
+    where = [e.where for e in small(LONG)[1] if e.original in ("return 0;", "return 1;", "n = 0;", "0")]
+    assert set(where) == {
+        "n = 0", "m 0", "m [1] = 0", "if (a < 0)", "if (a < 0) return 0;", "if (b < 0)",
+        "if (b < 0) { return 0; }", "else return 1;", "for (int i = 0; i < b; i++)", "case 1: n = 0;",
+        "case 2: n = 0;", "while (n < 0)", "return n > 0 ? 0 : m[1];",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("path", sorted(ROOT.glob("mutants/*/accepted.toml")), ids=lambda p: p.parent.name)
+def test_every_accepted_mutant_of_the_course_is_there(path: Path) -> None:
+    keys = {f"{unit.name} | {edit.key}" for unit in UNITS for edit in mutated(unit)[1]}
+    entries = tomllib.loads(path.read_text())["accepted"]
+    assert [key for entry in entries for key in entry["mutants"] if key not in keys] == []
 
 
 def functions_of(text: str) -> Counter[str]:

@@ -2,7 +2,7 @@
 
 [[accepted]]
 reason = "i counts up by one from a value below n, so it meets n exactly"
-mutants = ["softmax.c | max_of | relational | i < n | < -> != | 0"]
+mutants = ["softmax.c | max_of | relational | for (int64_t i = 1; i < n; i++) | i < n | < -> != | 0"]
 """
 
 import tomllib

@@ -10,6 +10,7 @@ from ol.csource.reader import Function, Source
 from ol.csource.spans import Spans
 from ol.csource.types import Type
 from ol.operators.edit import Edit, Site, SiteKind
+from ol.operators.frames import Frame
 
 
 class Role(StrEnum):
@@ -51,6 +52,7 @@ class Expression:
     place: Place
     type: Type
     pure: bool
+    frame: Frame
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,6 +61,7 @@ class Statement:
     start: int
     end: int
     in_loop: bool
+    frame: Frame
     idle: bool
     """Without it the function does the same, or nothing that the language defines."""
 
@@ -126,14 +129,18 @@ class Body:
         beside = self.source.text[start - 1 : start]
         if replacement[0] in "+-&" and beside == replacement[0]:
             replacement = f"({replacement})"
-        return self._made(site, start, end, replacement, operator, change)
+        return self._made(site, spot.frame, start, end, replacement, operator, change)
 
     def replace_statement(self, spot: Statement, replacement: str, operator: str, change: str) -> Edit:
         site = Site(kind=SiteKind.STATEMENT, start=spot.start, end=spot.end, type="void")
-        return self._made(site, spot.start, spot.end, replacement, operator, change)
+        return self._made(site, spot.frame, spot.start, spot.end, replacement, operator, change)
 
-    def _made(self, site: Site, start: int, end: int, replacement: str, operator: str, change: str) -> Edit:
+    def _made(
+        self, site: Site, frame: Frame, start: int, end: int, replacement: str, operator: str, change: str
+    ) -> Edit:
         line, column = self.source.lines.position(start)
+        tokens = self.source.tokens
+        where = " ".join(self.flat(tokens[a].start, tokens[b].end) for a, b in frame)
         return Edit(
             start=start,
             end=end,
@@ -145,6 +152,7 @@ class Body:
             function=self.function.name,
             site=site,
             context=self.flat(site.start, site.end),
+            where=where,
             change=change,
         )
 

@@ -43,7 +43,10 @@ class Edit:
     function: str
     site: Site
     context: str
-    """The site's code in one line; with `occurrence` it outlasts edits elsewhere in the file."""
+    """The site's code in one line."""
+    where: str = ""
+    """The code of the statement or the header that holds the site; with `occurrence` it outlasts edits
+    elsewhere in the file."""
     occurrence: int = 0
     change: str = ""
     """A C expression without side effects: bit 1 if the mutant makes a difference here and now, bit 2 if
@@ -62,16 +65,24 @@ class Edit:
     @property
     def key(self) -> str:
         """What an accepted survivor is known by."""
-        parts = (self.function, self.operator, self.context, f"{self.original} -> {self.replacement}")
-        return " | ".join((*(" ".join(p.split()) for p in parts), str(self.occurrence)))
+        context, original = _flat(self.context), _flat(self.original)
+        where = _flat(self.where) or context
+        parts = [self.function, self.operator, where]
+        if context not in (where, where.rstrip(";"), original):
+            parts.append(context)
+        return " | ".join((*parts, f"{original} -> {_flat(self.replacement)}", str(self.occurrence)))
 
     def id(self, file: str) -> str:
         """Readable, for people: `paged_attn.c:57:28 replace < with <=`."""
         return f"{file}:{self.line}:{self.column} {self.action}"
 
 
+def _flat(text: str) -> str:
+    return " ".join(text.split())
+
+
 def _short(text: str, most: int = 60) -> str:
-    flat = " ".join(text.split())
+    flat = _flat(text)
     return flat if len(flat) <= most else flat[: most - 1] + "…"
 
 

@@ -9,11 +9,14 @@ from ol.csource.types import Kind, Type
 from ol.csource.typing_rules import type_of
 from ol.operators.body import Body, Expression, Place, Role
 from ol.operators.children import children, stays_whole
+from ol.operators.frames import NOWHERE, Frame
 
 _WRITES = ("++", "--", "p++", "p--")
 
 
 class ExpressionWalker:
+    frame: Frame = NOWHERE
+
     def __init__(self, source: Source, body: Body):
         self.source, self.body, self.spans, self.env = source, body, body.spans, source.environment
         first, last = body.function.first, body.function.last
@@ -70,6 +73,7 @@ class ExpressionWalker:
                     place=place,
                     type=found,
                     pure=self.is_pure(node),
+                    frame=self.frame,
                 )
             )
         return found

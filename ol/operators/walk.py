@@ -11,8 +11,10 @@ from pycparser import c_ast
 from ol.csource.reader import Function, Source
 from ol.csource.spans import Lost, Spans
 from ol.csource.types import VOID
+from ol.operators import frames
 from ol.operators.body import Body, Place, Role, Statement
 from ol.operators.expressions import ExpressionWalker
+from ol.operators.frames import NOWHERE
 
 
 def walk(source: Source, function: Function, spans: Spans) -> Body:
@@ -53,6 +55,7 @@ class _Walker(ExpressionWalker):
             case c_ast.Typedef():
                 self.env.typedefs[node.name] = self.env.of_declarator(node.type)
             case c_ast.If():
+                self.frame = frames.of_header(self.spans, node)
                 self.expression(node.cond, Role.CONDITION, Place.TEST)
                 self.statement(node.iftrue, is_end=is_end, idle_jump=idle_jump)
                 self.statement(node.iffalse, is_end=is_end, idle_jump=idle_jump)
@@ -80,11 +83,14 @@ class _Walker(ExpressionWalker):
 
     def _loop(self, node: c_ast.Node) -> None:
         self.env.scopes.append({})
+        self.frame = header = frames.of_header(self.spans, node)
         if isinstance(node, c_ast.For):
             if isinstance(node.init, c_ast.DeclList):
                 self.statement(node.init)
             elif node.init is not None:
+                self.frame = header
                 self.expression(node.init, Role.DISCARDED, Place.START)
+            self.frame = header
             if node.next is not None:
                 self.expression(node.next, Role.DISCARDED, Place.STEP)
         if node.cond is not None:
@@ -95,6 +101,7 @@ class _Walker(ExpressionWalker):
         self.env.scopes.pop()
 
     def _switch(self, node: c_ast.Switch, *, is_end: bool) -> None:
+        self.frame = frames.of_header(self.spans, node)
         self.expression(node.cond, Role.VALUE, Place.OPERAND)
         items = node.stmt.block_items or [] if isinstance(node.stmt, c_ast.Compound) else [node.stmt]
         self.env.scopes.append({})
@@ -106,50 +113,69 @@ class _Walker(ExpressionWalker):
         self.env.scopes.pop()
 
     def _jump(self, node: c_ast.Node, *, is_end: bool, idle: bool) -> None:
-        if isinstance(node, c_ast.Return) and node.expr is not None:
-            self.note_wanted(self.body.returns, node.expr)
-            self.expression(node.expr, Role.VALUE, Place.RETURNED)
-        try:
-            first = self.spans.leaf(node)
-            last = first + 1
-            if isinstance(node, c_ast.Goto):
-                last = first + 2
-            elif isinstance(node, c_ast.Return) and node.expr is not None:
-                last = self.spans.outer(*self.spans.of(node.expr))[1] + 1
-            self._add_statement(node, first, last, idle=idle or (is_end and isinstance(node, c_ast.Return)))
-        except Lost:
-            self.lost(node)
+        value = node.expr if isinstance(node, c_ast.Return) else None
+        self.note_wanted(self.body.returns, value)
+        idle = idle or (is_end and isinstance(node, c_ast.Return))
+        self._simple(node, value, Role.VALUE, Place.RETURNED, idle=idle)
 
     def _expression_statement(self, node: c_ast.Node) -> None:
-        if not isinstance(node, c_ast.ExprList) or node.exprs:
-            self.expression(node, Role.DISCARDED, Place.STATEMENT)
-        try:
-            first, last = self.spans.outer(*self.spans.of(node))
-            self._add_statement(node, first, last + 1, idle=self.is_pure(node))
-        except Lost:
-            self.lost(node)
+        empty = isinstance(node, c_ast.ExprList) and not node.exprs
+        inner = None if empty else node
+        self._simple(node, inner, Role.DISCARDED, Place.STATEMENT, idle=self.is_pure(node))
 
-    def _add_statement(self, node: c_ast.Node, first: int, last: int, *, idle: bool) -> None:
-        if self.spans.text(last) != ";":
-            raise Lost
+    def _simple(
+        self, node: c_ast.Node, inner: c_ast.Node | None, role: Role, place: Place, *, idle: bool
+    ) -> None:
+        """A statement that ends with its semicolon."""
+        extent = self._extent(node)
+        self.frame = frames.of_statement(self.spans, *extent) if extent else NOWHERE
+        if inner is not None:
+            self.expression(inner, role, place)
+        if not extent:
+            self.lost(node)
+            return
+        first, last = extent
         start, end = self.source.tokens[first].start, self.source.tokens[last].end
-        in_loop = self.loops > 0
-        self.body.statements.append(Statement(node=node, start=start, end=end, in_loop=in_loop, idle=idle))
+        made = Statement(
+            node=node, start=start, end=end, in_loop=self.loops > 0, frame=self.frame, idle=idle
+        )
+        self.body.statements.append(made)
+
+    def _extent(self, node: c_ast.Node) -> tuple[int, int] | None:
+        try:
+            match node:
+                case c_ast.Return(expr=None) | c_ast.Break() | c_ast.Continue():
+                    first = self.spans.leaf(node)
+                    last = first + 1
+                case c_ast.Goto():
+                    first = self.spans.leaf(node)
+                    last = first + 2
+                case c_ast.Return(expr=value):
+                    first, last = self.spans.leaf(node), self.spans.outer(*self.spans.of(value))[1] + 1
+                case _:
+                    first, last = self.spans.outer(*self.spans.of(node))
+                    last += 1
+        except Lost:
+            return None
+        return (first, last) if self.spans.text(last) == ";" else None
 
     def _declaration(self, node: c_ast.Node, place: Place) -> None:
         if not isinstance(node, c_ast.Decl):
             return
         self.env.declaration(node)
+        if place is not Place.START:
+            self.frame = frames.of_declared(self.spans, node)
         lives_on = {"static", "extern", "_Thread_local", "constexpr"} & set(node.storage or ())
         if node.init is not None and not lives_on:
             self.note_wanted(self.env.of_declarator(node.type), node.init)
             self._initializer(node.init, place)
 
     def _initializer(self, node: c_ast.Node, place: Place = Place.INITIALIZER) -> None:
-        if isinstance(node, c_ast.NamedInitializer):
-            self._initializer(node.expr)
-        elif isinstance(node, c_ast.InitList):
+        if isinstance(node, c_ast.InitList):
+            name = tuple((first, first) for first, _ in self.frame[:1])
             for item in node.exprs:
-                self._initializer(item)
+                value = item.expr if isinstance(item, c_ast.NamedInitializer) else item
+                self.frame = name + frames.of_item(self.spans, value)
+                self._initializer(value)
         else:
             self.expression(node, Role.VALUE, place)
