@@ -43,8 +43,8 @@ def test_a_probe_tells_never_reached_from_never_different_from_different(
 ) -> None:
     text = (
         "static int g(int x) { return x; }\n"
-        "int f(int a, int b) {\n    int n = 0;\n    if (a < b) n = a + b;\n    if (a > 100) n -= b;\n"
-        "    n += g(a) * 2;\n    float z = 0.0f / (float)(a - a);\n"
+        "int f(int a, int b) {\n    int n = 0;\n    n = a + b;\n    if (a > 100) { n -= b; n++; }\n"
+        "    if (a < b) n++;\n    n += g(a) * 2;\n    float z = 0.0f / (float)(a - a);\n"
         "    return z < 1.0f || g(n) || b != 2;\n}\n"
     )
     seen = records(compiler, tmp_path, text, lambda lib: lib.f(1, 2))

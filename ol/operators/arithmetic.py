@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pycparser import c_ast
 
 from ol.csource.types import Kind
+from ol.operators import repeats
 from ol.operators.body import Body, Expression, Place, Role
 from ol.operators.change import ALWAYS, of_assignment
 from ol.operators.edit import Edit
@@ -93,12 +94,15 @@ def increment(body: Body) -> Iterator[Edit]:
 
 def unary(body: Body) -> Iterator[Edit]:
     """Removes a sign or a complement, or puts one before a value that is handed on."""
+    added = repeats.added(body)
     for spot in body.expressions:
         node = spot.node
         if isinstance(node, c_ast.UnaryOp) and node.op in ("-", "~"):
             yield body.replace(spot, body.text(node.expr), "unary")
         elif spot.place in _ROOTS and _takes_sign(body, spot):
             sign = "~" if spot.type.is_unsigned else "-"
+            if sign == "-" and id(node) in added:
+                continue
             yield body.replace(spot, prefixed(body, spot, sign), "unary")
 
 

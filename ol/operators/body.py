@@ -78,6 +78,8 @@ class Body:
     values: dict[int, int | None] = field(default_factory=dict)
     pure: dict[int, bool] = field(default_factory=dict)
     nulls: set[int] = field(default_factory=set)
+    conditional: set[int] = field(default_factory=set)
+    """Statements that are all that a test decides on: without them it is as if the test failed."""
     truths: set[int] = field(default_factory=set)
     """Nodes of which only the truth matters."""
 

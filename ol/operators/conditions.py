@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pycparser import c_ast
 
 from ol.csource.types import Kind
+from ol.operators import repeats
 from ol.operators.body import Body, Expression, Place, Role
 from ol.operators.change import of_logical
 from ol.operators.edit import Edit
@@ -30,21 +31,19 @@ def _comparisons(body: Body) -> Iterator[tuple[Expression, str]]:
 
 
 def relational(body: Body) -> Iterator[Edit]:
+    kept = repeats.kept_others(body)
     for spot, op in _comparisons(body):
         left, right = body.type(spot.node.left), body.type(spot.node.right)
         unordered = op in ("==", "!=") and Kind.POINTER in (left.kind, right.kind)
         above_zero = left.is_unsigned and body.value(spot.node.right) == 0
         if unordered:
             yield swap(body, spot, "!=" if op == "==" else "==", "relational")
-            if not (op == "!=" and spot.role is Role.LOOP):
-                yield body.replace(spot, _SUBSUMING[op][2], "relational")
-            continue
         for new in _SUBSUMING[op]:
-            if new == "1" and spot.role is Role.LOOP:
-                continue
             if new in "01":
-                yield body.replace(spot, new, "relational")
-            elif not (above_zero and (op, new) in _SAME_ABOVE_ZERO):
+                endless = new == "1" and spot.role is Role.LOOP
+                if not endless and kept.get(id(spot.node)) != new:
+                    yield body.replace(spot, new, "relational")
+            elif not unordered and not (above_zero and (op, new) in _SAME_ABOVE_ZERO):
                 yield swap(body, spot, new, "relational")
 
 

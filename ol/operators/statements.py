@@ -11,7 +11,7 @@ from ol.operators.edit import Edit
 
 def deletion(body: Body) -> Iterator[Edit]:
     for spot in body.statements:
-        if not spot.idle:
+        if not spot.idle and id(spot.node) not in body.conditional:
             yield body.replace_statement(spot, ";", "deletion", change.of_deletion(body, spot.node))
 
 

@@ -8,6 +8,7 @@ from pycparser import c_ast
 from ol.csource.libc import OTHER_BOUND, VALUES
 from ol.csource.tokens import Kind as TokenKind
 from ol.csource.types import Kind, of_number
+from ol.operators import repeats
 from ol.operators.body import Body, Expression, Place, Role
 from ol.operators.change import of_swap
 from ol.operators.edit import Edit
@@ -18,23 +19,25 @@ _SUFFIX = re.compile(r"[uUlL]*$")
 
 def constant(body: Body) -> Iterator[Edit]:
     """One more, one less, 0, and for named bounds the other bound. Types and suffixes stay."""
+    covered = repeats.constants(body)
     for spot in body.expressions:
         if id(spot.node) in body.nulls:
             continue
-        for replacement in _neighbours(body, spot):
+        for replacement in _neighbours(body, spot, covered.get(id(spot.node), set())):
             yield body.replace(spot, replacement, "constant")
 
 
-def _neighbours(body: Body, spot: Expression) -> Iterator[str]:
+def _neighbours(body: Body, spot: Expression, covered: set[int]) -> Iterator[str]:
     node = spot.node
     if isinstance(node, c_ast.Constant) and node.type not in ("string", "char"):
         text = body.source.tokens[spot.first].text
-        yield from _near_number(text) if re.match(r"[.\d]", text) else _near_name(body, spot, text)
+        is_number = re.match(r"[.\d]", text)
+        yield from _near_number(text, covered) if is_number else _near_name(body, spot, text, covered)
     elif isinstance(node, c_ast.Constant) and node.type == "char":
         text = body.bare(spot)
         yield from ("1",) if text == r"'\0'" else (f"({text} + 1)", f"({text} - 1)", r"'\0'")
     elif isinstance(node, c_ast.ID) and _is_constant(body, node.name, spot):
-        yield from _near_name(body, spot, body.bare(spot))
+        yield from _near_name(body, spot, body.bare(spot), covered)
 
 
 def _is_constant(body: Body, name: str, spot: Expression) -> bool:
@@ -46,7 +49,7 @@ def _is_constant(body: Body, name: str, spot: Expression) -> bool:
     return name in env.enumerators or name in VALUES or name in env.macros
 
 
-def _near_number(text: str) -> Iterator[str]:
+def _near_number(text: str, covered: set[int]) -> Iterator[str]:
     if of_number(text).kind is Kind.FLOATING:
         yield from _near_float(text)
         return
@@ -58,7 +61,7 @@ def _near_number(text: str) -> Iterator[str]:
     except ValueError:
         return
     own = of_number(text)
-    for near in sorted({value + 1, value - 1, 0} - {value}):
+    for near in sorted({value + 1, value - 1, 0} - {value} - covered):
         shown = _spelled(near, digits, suffix)
         if near < 0:
             yield f"({shown})"
@@ -95,20 +98,20 @@ def _near_float(text: str) -> Iterator[str]:
         yield f"({text} - 1.0{suffix})"
 
 
-def _near_name(body: Body, spot: Expression, text: str) -> Iterator[str]:
+def _near_name(body: Body, spot: Expression, text: str, covered: set[int]) -> Iterator[str]:
     """A macro or an enumerator, at its use."""
     value = body.value(spot.node)
     if text in OTHER_BOUND:
         yield f"({OTHER_BOUND[text]})" if OTHER_BOUND[text][0] == "-" else OTHER_BOUND[text]
     if value is None and spot.type.kind is Kind.FLOATING:
         yield "0.0f" if spot.type.name == "float" else "0.0"
-    elif value not in (0, 1, -1):
+    elif value not in (0, 1, -1) and 0 not in covered:
         yield "0"
     if text in ("INFINITY", "NAN", "true", "false"):
         return
-    if not text.endswith("MAX"):
+    if not text.endswith("MAX") and (value is None or value + 1 not in covered):
         yield f"({text} + 1)"
-    if not text.endswith("MIN"):
+    if not text.endswith("MIN") and (value is None or value - 1 not in covered):
         yield f"({text} - 1)"
 
 
@@ -121,6 +124,8 @@ def argument(body: Body) -> Iterator[Edit]:
         for node in spot.node.args.exprs:
             found = body.types.get(id(node))
             if found is None or not found.is_scalar or found.name.startswith(("*", "?", "const *")):
+                continue
+            if found.kind is Kind.INTEGER and id(node) in body.nulls:
                 continue
             before = last_of.get(found.name)
             last_of[found.name] = node
@@ -144,12 +149,23 @@ def result(body: Body) -> Iterator[Edit]:
         if spot.place is not Place.RETURNED or body.value(spot.node) == 0:
             continue
         is_constant = isinstance(spot.node, c_ast.Constant) or body.value(spot.node) is not None
+        if _has_neighbours(body, spot.node):
+            continue
         if body.returns.is_scalar and spot.type.kind in (body.returns.kind, Kind.INTEGER, Kind.FLOATING):
             yield body.replace(spot, "0", "result")
         if is_truth(spot.node):
             yield body.replace(spot, "1", "result")
-        elif not is_constant and body.returns.kind is Kind.INTEGER and spot.type.kind is Kind.INTEGER:
+        elif is_constant or repeats.shifts_a_constant(body, spot.node):
+            continue
+        elif body.returns.kind is Kind.INTEGER and spot.type.kind is Kind.INTEGER:
             yield body.replace(spot, _plus(body, spot, "+ 1"), "result")
+
+
+def _has_neighbours(body: Body, node: c_ast.Node) -> bool:
+    """Whether 0 is among the constants that it becomes anyway."""
+    if isinstance(node, c_ast.Constant):
+        return str(node.type) != "string"
+    return isinstance(node, c_ast.ID) and body.value(node) is not None
 
 
 def _plus(body: Body, spot: Expression, change: str) -> str:
@@ -165,9 +181,13 @@ def _shifted(body: Body, spot: Expression, operator: str) -> Iterator[Edit]:
         yield body.replace(spot, text if body.is_enclosed(spot) else f"({text})", operator)
 
 
+def _can_shift(body: Body, node: c_ast.Node) -> bool:
+    return body.value(node) is None and not repeats.shifts_a_constant(body, node)
+
+
 def index(body: Body) -> Iterator[Edit]:
     for spot in body.expressions:
-        if spot.place is Place.INDEX and body.value(spot.node) is None:
+        if spot.place is Place.INDEX and _can_shift(body, spot.node):
             yield from _shifted(body, spot, "index")
 
 
@@ -176,6 +196,8 @@ def pointer_offset(body: Body) -> Iterator[Edit]:
     for spot in body.expressions:
         is_sum = isinstance(spot.node, c_ast.BinaryOp) and spot.node.op in ("+", "-")
         to = spot.type.to
+        if not _can_shift(body, spot.node):
+            continue
         offsets = spot.type.kind is Kind.POINTER and (is_sum or spot.place is Place.DEREFERENCED)
         if offsets and to is not None and to.kind not in (Kind.VOID, Kind.FUNCTION, Kind.UNKNOWN):
             yield from _shifted(body, spot, "pointer offset")
@@ -189,7 +211,7 @@ def loop_bound(body: Body) -> Iterator[Edit]:
     already is left out."""
     starts = {id(s.node): s for s in body.expressions if s.place is Place.START and s.role is Role.VALUE}
     for spot in starts.values():
-        if body.value(spot.node) is None and spot.type.kind is Kind.INTEGER:
+        if _can_shift(body, spot.node) and spot.type.kind is Kind.INTEGER:
             yield from _shifted(body, spot, "loop bound")
     by_node = {id(s.node): s for s in body.expressions}
     for spot in body.expressions:

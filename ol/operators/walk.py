@@ -57,6 +57,8 @@ class _Walker(ExpressionWalker):
             case c_ast.If():
                 self.frame = frames.of_header(self.spans, node)
                 self.expression(node.cond, Role.CONDITION, Place.TEST)
+                if node.iffalse is None:
+                    self._note_conditional(node.cond, node.iftrue)
                 self.statement(node.iftrue, is_end=is_end, idle_jump=idle_jump)
                 self.statement(node.iffalse, is_end=is_end, idle_jump=idle_jump)
             case c_ast.While() | c_ast.DoWhile() | c_ast.For():
@@ -95,10 +97,18 @@ class _Walker(ExpressionWalker):
                 self.expression(node.next, Role.DISCARDED, Place.STEP)
         if node.cond is not None:
             self.expression(node.cond, Role.LOOP, Place.TEST)
+        if isinstance(node, c_ast.For) and isinstance(node.init, c_ast.DeclList) and node.next is not None:
+            self._note_conditional(node.cond, node.stmt)
         self.loops += 1
         self.statement(node.stmt, idle_jump="Continue")
         self.loops -= 1
         self.env.scopes.pop()
+
+    def _note_conditional(self, test: c_ast.Node | None, node: c_ast.Node) -> None:
+        items = node.block_items or [] if isinstance(node, c_ast.Compound) else [node]
+        is_site = test is not None and any(s.node is test for s in self.body.expressions[-1:])
+        if is_site and len(items) == 1 and self.is_pure(test) and self.env.value(test) is None:
+            self.body.conditional.add(id(items[0]))
 
     def _switch(self, node: c_ast.Switch, *, is_end: bool) -> None:
         self.frame = frames.of_header(self.spans, node)
