@@ -44,10 +44,10 @@ def compile_c(compiler: str, folder: Path, name: str, text: str, *flags: str) ->
     return "" if done.returncode == 0 else done.stderr
 
 
-def viable(compiler: str, folder: Path, schemata: Schemata) -> Schemata:
+def viable(compiler: str, folder: Path, schemata: Schemata, *flags: str) -> Schemata:
     """What is left when all that the compiler complains about is gone."""
     name = schemata.source.name
-    while said := compile_c(compiler, folder, name, schemata.text, "-fsyntax-only"):
+    while said := compile_c(compiler, folder, name, schemata.text, "-fsyntax-only", *flags):
         blamed = blame(said, schemata.layout)
         assert blamed, said
         schemata = schemata.without(blamed)

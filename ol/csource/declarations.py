@@ -1,7 +1,8 @@
 """External declarations of a token stream, and which names are types. Works on source that no parser
 takes."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Set
+from itertools import pairwise
 
 from ol.csource.macros import TYPE_WORDS, Macro
 from ol.csource.tokens import Kind, Token, matches
@@ -20,12 +21,33 @@ def chunks(tokens: list[Token], partner: list[int]) -> Iterator[tuple[int, int]]
                 yield start, index
                 start = index + 1
         elif token.text == ";":
+            opening = _old_style_body(tokens, start, index)
+            index = max(index, partner[opening])
             if index > start:
                 yield start, index
             start = index + 1
         index += 1
     if start < len(tokens):
         yield start, len(tokens) - 1
+
+
+def _old_style_body(tokens: list[Token], start: int, end: int) -> int:
+    """Where the body begins if the first of the declarations of its parameters ends at `end`, as in
+    `int f(a, b) int a; char b; {`; else `end`."""
+    named = any(
+        tokens[k].text == ")"
+        and tokens[k + 1].kind is Kind.NAME
+        and tokens[k + 1].text not in ("asm", "__asm__")
+        for k in range(start, end)
+    )
+    if not named or any(t.text in ("=", "typedef", "{") for t in tokens[start:end]):
+        return end
+    for k in range(end, len(tokens) - 1):
+        if tokens[k].text == ";" and tokens[k + 1].text == "{":
+            return k + 1
+        if tokens[k].kind is not Kind.NAME and tokens[k].text not in ("*", ",", ";", "[", "]"):
+            break
+    return end
 
 
 def typedef_names(tokens: list[Token]) -> Iterator[str]:
@@ -54,42 +76,33 @@ def names_a_type(macro: Macro, typedefs: set[str]) -> bool:
         macro.parameters is None
         and any(w in TYPE_WORDS or w in typedefs for w in words[:1])
         and all(t.kind is Kind.NAME or t.text == "*" for t in macro.body)
-        and words[0]
-        not in ("static", "inline", "extern", "const", "volatile", "restrict", "register", "auto")
+        and words[0] not in _STORAGE
     )
 
 
-def guessed(tokens: list[Token], macros: Mapping[str, Macro]) -> set[str]:
-    """Names that can only be types: two names in a row, or the customary ending."""
-    found: set[str] = set()
-    for token, following in zip(tokens, [*tokens[1:], tokens[-1]], strict=True):
-        if token.kind is not Kind.NAME or token.text in _NO_TYPES or token.text in macros:
-            continue
-        beside = following.kind is Kind.NAME and following is not token and following.text not in _NO_TYPES
-        if beside or (token.text.endswith("_t") and following.text != "("):
-            found.add(token.text)
-    return found
+def unknown_words(tokens: list[Token], typedefs: Set[str]) -> list[Token]:
+    """Words around a function's name and parameters that can be no part of the declaration, such as macros
+    of headers that nobody read."""
+    partner = matches(tokens)
+    named = (
+        k for k in range(1, len(tokens) - 1) if tokens[k].kind is Kind.NAME and tokens[k + 1].text == "("
+    )
+    name = next(named, 0)
+    head = [t for t in tokens[:name] if t.kind is Kind.NAME]
+    tagged = {"struct", "union", "enum"}
+    tags = [b for a, b in pairwise(head) if a.text in tagged]
+    unknown = [t for t in head if t.text not in TYPE_WORDS and t.text not in typedefs and t not in tags]
+    has_type = any(t.text in typedefs or t.text in TYPE_WORDS - _STORAGE for t in head)
+    after = partner[name + 1] + 1 if name else 0
+    tail: list[Token] = []
+    while after < len(tokens) and tokens[after].kind is Kind.NAME and tokens[after].text not in TYPE_WORDS:
+        tail.append(tokens[after])
+        after += 1
+    is_old = after < len(tokens) and tokens[after].text != "{"
+    return (unknown if has_type else unknown[:-1]) + ([] if is_old else tail)
 
 
-_NO_TYPES = TYPE_WORDS | frozenset(
-    [
-        "break",
-        "case",
-        "continue",
-        "default",
-        "do",
-        "else",
-        "for",
-        "goto",
-        "if",
-        "return",
-        "sizeof",
-        "switch",
-        "typedef",
-        "while",
-        "_Alignof",
-    ]
-)
+_STORAGE = frozenset(("static", "inline", "extern", "const", "volatile", "restrict", "register", "auto"))
 
 
 def function_name(tokens: list[Token], first: int, body: int) -> str:

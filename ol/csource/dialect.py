@@ -20,6 +20,8 @@ DROPPED = frozenset(
         "thread_local",
         "__forceinline",
         "__cdecl",
+        "__real__",
+        "__imag__",
         "__stdcall",
     ]
 )
@@ -48,11 +50,12 @@ SHOWN_AS = {
     "_Float64": "float",
     "_Float128": "float",
     "__auto_type": "int",
+    "constexpr": "static",
     "__alignof__": "sizeof",
     "_Alignof": "sizeof",
     "alignof": "sizeof",
 }
-TYPEOF = frozenset(("typeof", "__typeof__", "__typeof", "typeof_unqual"))
+TYPEOF = frozenset(("typeof", "__typeof__", "__typeof", "typeof_unqual", "_BitInt"))
 OPAQUE_CALLS = frozenset(
     [
         "va_arg",
@@ -64,6 +67,7 @@ OPAQUE_CALLS = frozenset(
         "__builtin_choose_expr",
     ]
 )
+CHOOSING_CALLS = frozenset(("_Generic", "__builtin_choose_expr"))
 LITERAL_CALLS = frozenset(f"{sign}INT{width}_C" for sign in ("", "U") for width in (8, 16, 32, 64, "MAX"))
 KEYWORDS = TYPE_WORDS | frozenset(
     [

@@ -5,10 +5,11 @@ A token is dropped (attributes, qualifiers of GNU C), shown as something else of
 parser reads as a name and no mutant enters.
 """
 
-from collections.abc import Mapping, Set
-from dataclasses import dataclass, field
+import re
 
+from ol.csource.cursor import Cursor
 from ol.csource.dialect import (
+    CHOOSING_CALLS,
     DROPPED,
     DROPPED_WITH_ARGUMENTS,
     JUMPS_AND_TESTS,
@@ -19,44 +20,26 @@ from ol.csource.dialect import (
     TYPEOF,
 )
 from ol.csource.macros import TYPE_WORDS, Macro
-from ol.csource.tokens import Kind, Token, matches
+from ol.csource.tokens import Kind, Token
+
+_OTHER_LETTERS = re.compile(r"\\u.{4}|\\U.{8}|[^\x00-\x7f]")
 
 
-@dataclass
-class Neutral:
-    """`notes` are (offset, reason) of what was left out of mutation."""
-
-    text: str
-    macros: Mapping[str, Macro]
-    typedefs: Set[str]
-    notes: list[tuple[int, str]] = field(default_factory=list)
-
-    def rewrite(self, tokens: list[Token]) -> list[Token]:
-        self.tokens, self.partner = tokens, matches(tokens)
-        self.out: list[Token] = []
-        index, self.depth = 0, 0
-        while index < len(tokens):
-            self.depth += {"{": 1, "}": -1}.get(tokens[index].text, 0)
-            index = self._step(index)
-        return self.out
-
-    def _at(self, index: int) -> str:
-        return self.tokens[index].text if 0 <= index < len(self.tokens) else ""
-
-    def _closing(self, index: int) -> int:
-        """The index after the bracket that opens at `index`; `index` itself if none opens there."""
-        return (
-            self.partner[index] + 1 if index < len(self.tokens) and self.partner[index] > index else index
-        )
+class Neutral(Cursor):
+    """The text as the parser reads it."""
 
     def _step(self, index: int) -> int:
         token = self.tokens[index]
         if token.kind is Kind.NAME:
             return self._name(index)
+        if token.kind is Kind.NUMBER:
+            token.shown = token.text.replace("'", "") if "'" in token.text else None
+        if token.text == "&&" and self._takes_label(index):
+            return self._opaque(index, index + 2, "__")
         if token.kind is Kind.STRING:
             return self._string(index)
         if token.text == "(" and self._at(index + 1) == "{":
-            self.notes.append((token.start, "a statement expression"))
+            self._note(index, "a statement expression")
             return self._opaque(index, self._closing(index), "__")
         if token.text == "[" and self._at(index + 1) == "[" and self._closing(index) > index:
             return self._closing(index)
@@ -68,20 +51,12 @@ class Neutral:
         self.out.append(token)
         return index + 1
 
-    def _opaque(self, first: int, after: int, shown: str) -> int:
-        if after <= first:
-            self.out.append(self.tokens[first])
-            return first + 1
-        start, end = self.tokens[first].start, self.tokens[after - 1].end
-        shown = shown if len(shown) <= end - start else "_"
-        self.out.append(Token(Kind.OPAQUE, self.text[start:end], start, end, shown))
-        return after
-
     def _string(self, index: int) -> int:
         """Adjacent strings, and the macros among them, are one."""
         after = index + 1
         while after < len(self.tokens) and self._is_string_part(after):
-            after += 1
+            named = self.tokens[after].kind is Kind.NAME
+            after = self._closing(after + 1) if named else after + 1
         return self._opaque(index, after, '""')
 
     def _is_string_part(self, index: int) -> bool:
@@ -91,6 +66,8 @@ class Neutral:
     def _name(self, index: int) -> int:
         token = self.tokens[index]
         name, following = token.text, self._at(index + 1)
+        if not name.isascii() or "\\" in name:
+            token.shown = _OTHER_LETTERS.sub("_", name)
         if name in DROPPED:
             return index + 1
         if name in DROPPED_WITH_ARGUMENTS:
@@ -103,7 +80,13 @@ class Neutral:
             return after
         if name in SHOWN_AS:
             token.shown = SHOWN_AS[name]
+        elif name == "goto" and following == "*":
+            return self._computed_goto(index)
+        elif name == "auto" and self._is_inferred(index):
+            token.shown = "int"
         elif name in OPAQUE_CALLS and following == "(":
+            if name in CHOOSING_CALLS:
+                self._note(index, f"what {name} chooses from")
             return self._opaque(index, self._closing(index + 1), "__")
         elif name in LITERAL_CALLS and following == "(":
             return self._literal_call(index)
@@ -111,6 +94,24 @@ class Neutral:
             return self._macro(index)
         self.out.append(token)
         return index + 1
+
+    def _takes_label(self, index: int) -> bool:
+        """`&&label`, where no operand stands before it."""
+        before = self.tokens[index - 1] if index else None
+        ends = before is not None and (before.kind is not Kind.PUNCTUATOR or before.text in (")", "]"))
+        named = index + 1 < len(self.tokens) and self.tokens[index + 1].kind is Kind.NAME
+        return named and (not ends or self._at(index - 1) == "return")
+
+    def _computed_goto(self, index: int) -> int:
+        after = next((k for k in range(index, len(self.tokens)) if self._at(k) == ";"), index + 1)
+        self._note(index, "the target of a computed goto")
+        self.out.append(self.tokens[index])
+        return self._opaque(index + 1, after, "_")
+
+    def _is_inferred(self, index: int) -> bool:
+        """`auto x = …`"""
+        before = self._at(index - 1)
+        return self._at(index + 2) == "=" and before not in TYPE_WORDS and before not in self.typedefs
 
     def _dropped_call(self, index: int) -> int:
         after = index + 1
@@ -135,6 +136,10 @@ class Neutral:
     def _macro(self, index: int) -> int:
         token = self.tokens[index]
         macro, following = self.macros.get(token.text), self._at(index + 1)
+        if self.depth == 0 and macro and "{" in macro.texts and self._at(index - 1) != "=":
+            self._note(index, f"code that the macro {token.text} makes")
+        if self.depth == 0 and following == "(" and self._is_specifier(index, macro):
+            return self._specifier(index)
         if macro and macro.parameters is None:
             return self._object_like(index, macro)
         if index + 1 < len(self.tokens) and self.tokens[index + 1].kind is Kind.STRING:
@@ -143,6 +148,22 @@ class Neutral:
             return self._call_like(index, macro)
         self.out.append(token)
         return index + 1
+
+    def _is_specifier(self, index: int, macro: Macro | None) -> bool:
+        """`API(int) f(…)`: what a macro makes of a declaration's type, or of nothing."""
+        before, after = self._at(index - 1), self._closing(index + 1)
+        first = index == 0 or before in (";", "}", "static", "extern", "inline", "const")
+        following = self.tokens[after] if after < len(self.tokens) else None
+        named = following is not None and (following.kind is Kind.NAME or following.text == "*")
+        return first and named and (macro is not None or self._at(index).isupper())
+
+    def _specifier(self, index: int) -> int:
+        after = self._closing(index + 1)
+        inside = self.tokens[index + 2 : after - 1]
+        a_type = bool(inside) and all(t.kind is Kind.NAME or t.text == "*" for t in inside)
+        if a_type:
+            self.out += inside
+        return after
 
     def _object_like(self, index: int, macro: Macro) -> int:
         token = self.tokens[index]
@@ -158,7 +179,7 @@ class Neutral:
             token.shown = shown
         token.fragile = not keyword_like and not macro.is_operand
         if token.fragile:
-            self.notes.append((token.start, f"the macro {macro.name} is more than one operand"))
+            self._note(index, f"the macro {macro.name} is more than one operand")
         self.out.append(token)
         return index + 1
 
@@ -173,18 +194,18 @@ class Neutral:
         following = self._at(after)
         arguments = self._arguments(index + 1, after)
         if following == "{" and macro and macro.is_statement and after - index > 3:
-            self.notes.append((token.start, f"the loop that the macro {token.text} makes"))
+            self._note(index, f"the loop that the macro {token.text} makes")
             self.out.append(
                 Token(Kind.OPAQUE, token.text, token.start, self.tokens[after - 1].end, "for(;;)")
             )
             return after
         if self._is_bare_statement(index, after, macro):
-            self.notes.append((token.start, f"the macro {token.text}, a statement without a semicolon"))
+            self._note(index, f"the macro {token.text}, a statement without a semicolon")
             self.out.append(Token(Kind.OPAQUE, token.text, token.start, self.tokens[after - 1].end, ";"))
             return after
         torn = macro is not None and not all(macro.keeps_whole(k) for k in range(len(arguments)))
         if torn or (not self._declares(index) and any(self._is_type(*a) for a in arguments)):
-            self.notes.append((token.start, f"the arguments of the macro {token.text}"))
+            self._note(index, f"the arguments of the macro {token.text}")
             next_index = self._opaque(index, after, token.text)
             self.out[-1].fragile = macro is not None and not macro.is_operand
             return next_index
@@ -202,30 +223,4 @@ class Neutral:
             following.kind is Kind.NAME
             and following.text not in self.macros
             and (following.text in JUMPS_AND_TESTS or following.text in TYPE_WORDS or macro is not None)
-        )
-
-    def _arguments(self, opening: int, after: int) -> list[tuple[int, int]]:
-        spans, start, index = [], opening + 1, opening + 1
-        while index < after - 1:
-            if self._at(index) == ",":
-                spans.append((start, index))
-                start = index + 1
-            index = max(index + 1, self._closing(index))
-        return [*spans, (start, after - 1)] if after - 1 > opening + 1 else []
-
-    def _is_type(self, start: int, end: int) -> bool:
-        words = [self._at(k) for k in range(start, end)]
-        if not words or not (words[0] in TYPE_WORDS or words[0] in self.typedefs):
-            return False
-        tagged = {"struct", "union", "enum"}
-        names = {w for k, w in enumerate(words) if k == 0 or words[k - 1] in tagged}
-        return all(w in TYPE_WORDS or w in self.typedefs or w == "*" or w in names for w in words)
-
-    def _declares(self, index: int) -> bool:
-        """Whether a name before `(` is being declared, such as a local prototype."""
-        before = self._at(index - 1)
-        return (
-            before in TYPE_WORDS
-            or before in self.typedefs
-            or (before == "*" and self._at(index - 2) in TYPE_WORDS)
         )

@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from pycparser import c_ast
 from pycparser.c_parser import CParser
 
-from ol.csource.declarations import chunks, function_name, guessed, names_a_type, typedef_names
+from ol.csource.declarations import chunks, function_name, names_a_type, typedef_names, unknown_words
+from ol.csource.guesses import guessed
 from ol.csource.libc import TYPEDEFS
 from ol.csource.macros import PREDEFINED, Conditionals, Macro, predefined
 from ol.csource.neutral import Neutral
@@ -158,6 +159,8 @@ class _Reader:
         tokens = source.tokens
         tree = self._parse(source.text, tokens, source.lines, first, last)
         is_body = tokens[last].text == "}" and source.partner[last] > first
+        if isinstance(tree, str) and is_body:
+            tree = self._without_unknown_words(source, first, last) or tree
         if isinstance(tree, str):
             found = re.match(r"(?:[^:]*:)?(\d+):\d*:? ?(.*)", tree)
             line = int(found.group(1)) if found else source.lines.position(tokens[first].start)[0]
@@ -171,12 +174,25 @@ class _Reader:
             if isinstance(node, c_ast.FuncDef):
                 source.functions.append(Function(node.decl.name, node, first, last))
 
+    def _without_unknown_words(self, source: Source, first: int, last: int) -> c_ast.FileAST | None:
+        unknown = unknown_words(source.tokens[first : last + 1], self.typedefs)
+        shown = [token.shown for token in unknown]
+        for token in unknown:
+            token.shown = ""
+        tree = self._parse(source.text, source.tokens, source.lines, first, last) if unknown else ""
+        if not isinstance(tree, str):
+            return tree
+        for token, before in zip(unknown, shown, strict=True):
+            token.shown = before
+        return None
+
     def _parse(
         self, text: str, tokens: list[Token], lines: Lines, first: int, last: int
     ) -> c_ast.FileAST | str:
         """The tree of one external declaration, or why there is none."""
-        names = {t.text for t in tokens[first : last + 1] if t.kind is Kind.NAME}
-        used = sorted((names & self.typedefs) | guessed(tokens[first : last + 1], self.macros))
+        inside = tokens[first : last + 1]
+        names = {t.shown or t.text for t in inside if t.kind is Kind.NAME and t.text in self.typedefs}
+        used = sorted(names | guessed(inside, self.macros))
         line, column = lines.position(tokens[first].start)
         prelude = "".join(f"typedef int {name};" for name in used)
         shown = f"{prelude}\n#line {line}\n{' ' * (column - 1)}{_shown_text(text, tokens, first, last)}"

@@ -95,8 +95,9 @@ class Spans:
                 closing = self._check(self._before(node.expr), ")")
                 return self.source.partner[closing], self.outer(*self.of(node.expr))[1]
             case c_ast.CompoundLiteral():
-                first = self._check(self.leaf(node), "(")
-                return first, self._close(self.source.partner[first] + 1, "{")
+                opening = self._brace(node.init)
+                first = self.source.partner[self._check(opening - 1, ")")]
+                return first, self._close(opening, "{")
             case c_ast.FuncCall() | c_ast.ArrayRef():
                 first, last = self.outer(*self.of(node.name))
                 return first, self._close(last + 1, "(" if isinstance(node, c_ast.FuncCall) else "[")
@@ -106,6 +107,23 @@ class Spans:
             case c_ast.ExprList():
                 return self.outer(*self.of(node.exprs[0]))[0], self.outer(*self.of(node.exprs[-1]))[1]
         raise Lost
+
+    def _brace(self, node: c_ast.Node) -> int:
+        """Where the list of a compound literal begins; not every version of the parser tells."""
+        inner, depth = node, 0
+        while isinstance(inner, (c_ast.InitList, c_ast.NamedInitializer)):
+            depth += isinstance(inner, c_ast.InitList)
+            inner = inner.expr if isinstance(inner, c_ast.NamedInitializer) else (inner.exprs or [None])[0]
+        if inner is None:
+            raise Lost
+        index = self.outer(*self.of(inner))[0]
+        for _ in range(depth):
+            index -= 1
+            while index > 0 and self.text(index) != "{":
+                index = (
+                    min(index, self.source.partner[index] if self.text(index) in (")", "]") else index) - 1
+                )
+        return index
 
     def _unary(self, node: c_ast.UnaryOp) -> tuple[int, int]:
         index = self.operator(node)

@@ -43,6 +43,8 @@ class Lexed:
     comments: list[tuple[int, int]] = field(default_factory=list)
 
 
+_ESCAPED = r"\\u[0-9a-fA-F]{4}|\\U[0-9a-fA-F]{8}"
+_DIGRAPHS = {"<:": "[", ":>": "]", "<%": "{", "%>": "}"}
 _SPLICE = r"\\\r?\n"
 _STRING = rf'(?:u8|[uUL])?"(?:{_SPLICE}|\\.|[^"\\\n])*"'
 _COMMENT = rf"/\*(?:[^*]|\*(?!/))*(?:\*/|\Z)|//(?:{_SPLICE}|[^\n])*"
@@ -58,9 +60,9 @@ _TOKEN = re.compile(
     |(?P<comment>{_COMMENT})
     |(?P<string>{_STRING})
     |(?P<character>(?:u8|[uUL])?'(?:\\.|[^'\\\n])*')
-    |(?P<number>\.?\d(?:[eEpP][+-]|[\w.])*)
-    |(?P<name>[^\W\d][\w$]*)
-    |(?P<punctuator>\.\.\.|<<=|>>=|->|\+\+|--|&&|\|\||\#\#|[-+*/%&|^<>=!]=|<<|>>|.)""",
+    |(?P<number>\.?\d(?:[eEpP][+-]|'(?=\w)|[\w.])*)
+    |(?P<name>(?:[^\W\d]|{_ESCAPED})(?:[\w$]|{_ESCAPED})*)
+    |(?P<punctuator><:|:>|<%|%>|\.\.\.|<<=|>>=|->|\+\+|--|&&|\|\||\#\#|[-+*/%&|^<>=!]=|<<|>>|.)""",
     re.VERBOSE | re.DOTALL,
 )
 _DIRECTIVE = re.compile(rf"\#(?:{_SPLICE}|{_COMMENT}|{_STRING}|[^\n])*")
@@ -90,7 +92,8 @@ def lex(text: str) -> Lexed:
             fresh_line = fresh_line or "\n" in token.group()
         else:
             fresh_line = False
-            found.tokens.append(Token(_NAMES[token.lastgroup], token.group(), position, end))
+            shown = _DIGRAPHS.get(token.group(), token.group())
+            found.tokens.append(Token(_NAMES[token.lastgroup], shown, position, end))
         position = end
     return found
 

@@ -41,7 +41,7 @@ OPERATORS: dict[str, Callable[[Body], Iterator[Edit]]] = {
 def edits(source: Source, operators: Collection[str] = tuple(OPERATORS)) -> list[Edit]:
     """All mutants of a unit, in the order of their sites; none repeats another.
 
-    What could not be mutated is added to `source.skipped`.
+    What could not be mutated is added to `source.skipped`; no function is passed over in silence.
     """
     spans = Spans(source)
     bodies = list(_bodies(source, spans))
@@ -56,6 +56,8 @@ def edits(source: Source, operators: Collection[str] = tuple(OPERATORS)) -> list
             source.skipped.append(_left_out(source, body.function, error))
         else:
             found += _distinct(made)
+            if not made and set(operators) == set(OPERATORS):
+                source.skipped.append(_nothing(source, body.function))
     found.sort(key=lambda e: (e.site.start, -e.site.end, e.start, e.end))
     return list(_numbered(found))
 
@@ -67,6 +69,11 @@ def _bodies(source: Source, spans: Spans) -> Iterator[Body]:
         except (Lost, RecursionError) as error:
             source.skipped.append(_left_out(source, function, error))
             source.environment.scopes[1:] = []
+
+
+def _nothing(source: Source, function: Function) -> NotMutated:
+    line, _ = source.lines.position(source.tokens[function.first].start)
+    return NotMutated(line, function.name, "no operator finds anything to change")
 
 
 def _left_out(source: Source, function: Function, error: Exception) -> NotMutated:

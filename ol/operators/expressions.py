@@ -23,7 +23,8 @@ class ExpressionWalker:
         self.fragile = [k for k in range(first, last + 1) if source.tokens[k].fragile]
 
     def lost(self, node: c_ast.Node) -> None:
-        line = getattr(node.coord, "line", 0) or 0
+        start = self.source.tokens[self.body.function.first].start
+        line = getattr(node.coord, "line", 0) or self.source.lines.position(start)[0]
         reason = f"the place of a {type(node).__name__} cannot be told"
         self.source.skipped.append(NotMutated(line, self.body.function.name, reason))
 

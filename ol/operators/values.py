@@ -53,6 +53,7 @@ def _near_number(text: str, covered: set[int]) -> Iterator[str]:
     if of_number(text).kind is Kind.FLOATING:
         yield from _near_float(text)
         return
+    text = text.replace("'", "")
     digits = _SUFFIX.sub("", text)
     suffix = text[len(digits) :]
     is_octal = digits[0] == "0" and digits.isdigit()
