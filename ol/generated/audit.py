@@ -118,19 +118,17 @@ def _bed(
 
 
 def _prepared(engine: Engine, clock: _Clock) -> tuple[str, ...]:
-    together([partial(_build, engine), partial(_watch, engine)])
-    clock.lap("building")
+    _ = engine.wanted
+    kinds = [s for s in (Sanitizer.ASAN, Sanitizer.TSAN) if engine.tests(s)]
+    calls: list[Callable[[], object]] = [partial(_watch, engine), *(partial(engine.mass, s) for s in kinds)]
+    together(calls)
     never = engine.prove_the_switch()
     clock.lap("building")
     return never
 
 
-def _build(engine: Engine) -> None:
-    engine.mass(Sanitizer.ASAN)
-
-
-def _watch(engine: Engine) -> None:
-    _ = engine.reach
+def _watch(engine: Engine) -> object:
+    return engine.reach
 
 
 def _is_settled(known: Known, *, matrix: bool) -> bool:

@@ -5,7 +5,7 @@ import zlib
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 
 from ol.build import disk_errors
@@ -17,6 +17,7 @@ from ol.generated.reach import Reach, probe
 from ol.generated.units import Units
 from ol.lane import Sources
 from ol.manifest import TestEntry
+from ol.parallel import together
 from ol.stream import Record
 from ol.testbed import Testbed, judges, sanitizers_of
 from ol.toolchain import Sanitizer
@@ -179,9 +180,11 @@ class Engine:
 def _measured(mass: Mass, tests: Sequence[TestEntry], module: str, times: int) -> dict[str, Baseline]:
     """The unit itself, in another order the second time. Raises ToolError where it does not pass."""
     first = [(ITSELF, t) for t in tests]
+    orders = (first, first[::-1])[:times]
+    found = together([partial(mass.frames, order) for order in orders])
     runs = [
-        {t.id: frame for (_, t), frame in zip(order, mass.frames(order), strict=True)}
-        for order in (first, first[::-1])[:times]
+        {t.id: frame for (_, t), frame in zip(order, frames, strict=True)}
+        for order, frames in zip(orders, found, strict=True)
     ]
     for test in tests:
         pair = [run[test.id] for run in runs]

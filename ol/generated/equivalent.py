@@ -13,8 +13,10 @@ from ol.generated.model import Mutant
 from ol.generated.units import Unit, Units, compiler
 from ol.operators import apply_edit
 from ol.parallel import together
+from ol.process import jobs
 
-BATCH = 120
+LEAST, BATCH = 12, 120
+"""Mutants in one run of the compiler: each run reads the headers again."""
 _FLAGS = ("-O2", "-g0", "-w", "-S", "-o", "out.s", "-fno-asynchronous-unwind-tables")
 _GCC = (
     "-fno-ipa-cp",
@@ -41,7 +43,8 @@ def codes(units: Units, mutants: Sequence[Mutant]) -> dict[int, str]:
     calls = []
     for unit in units.units:
         mine = sorted((m for m in mutants if m.file == unit.path), key=lambda m: m.edit.function)
-        calls += [partial(_codes, units, unit, mine[k : k + BATCH]) for k in range(0, len(mine), BATCH)]
+        size = min(BATCH, max(-(-len(mine) // jobs()), LEAST))
+        calls += [partial(_codes, units, unit, mine[k : k + size]) for k in range(0, len(mine), size)]
     found = {number: pair for part in together(calls) for number, pair in part.items()}
     return {m.number: _digest(found.get(m.number)) for m in mutants}
 
