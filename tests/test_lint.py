@@ -79,6 +79,12 @@ def a_reference_that_fails(tiny: TinyCourse) -> None:
     edit(tiny.reference, "2.0f * x", "3.0f * x")
 
 
+def a_test_that_waits_for_the_stub(tiny: TinyCourse) -> None:
+    call = "OL_STATUS(0, tiny_sum_f32(x, y, 7));"
+    edit(tiny.test_source, call, f"OL_UNIT {{ while (!y[0]) tiny_sum_f32(x, y, 7); }}\n    {call}")
+    edit(tiny.manifest, 'id = "c:sums"', 'id = "c:sums"\nseconds = 1.0')
+
+
 BREAKS: dict[Callable[[TinyCourse], None], str] = {
     no_chapter: "course/chapters/T1.md: the module has no chapter",
     another_word: "course/chapters/T1.md:14: s01: 'Symptom' is not what the catalogue says",
@@ -91,6 +97,7 @@ BREAKS: dict[Callable[[TinyCourse], None], str] = {
     a_test_that_kills_nothing: "c:refuses_a_negative_size kills no mutant",
     a_survivor: "s03: survived",
     a_reference_that_fails: "the reference fails c:sums",
+    a_test_that_waits_for_the_stub: "c:sums times out on the stub",
 }
 
 
