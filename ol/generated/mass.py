@@ -35,7 +35,7 @@ class Baseline:
 
     @property
     def limit(self) -> float:
-        return 4 * self.seconds + 0.1
+        return 4 * self.seconds + 0.06
 
 
 @dataclass(frozen=True, kw_only=True)
