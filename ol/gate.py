@@ -1,7 +1,7 @@
 """The policies in front of every run: what a C unit's sources may say, and what its objects may need.
 
 What was decided is remembered by the bytes and by the policies' own text, so that an unchanged unit costs
-nothing. Of Python units only the signatures are read: sandbox, limits and judge stand before them.
+nothing.
 """
 
 import hashlib
@@ -14,7 +14,8 @@ import msgspec
 from ol.course import Course
 from ol.lane import Sources
 from ol.manifest import Language, Module
-from ol.policy import Refusal, check_object, check_source, placed
+from ol.parallel import PARSING
+from ol.policy import Refusal, check_object, check_python, check_source, placed
 from ol.signatures import Mismatch, mismatches
 from ol.store import Store
 from ol.testbed import UnitObjects
@@ -37,6 +38,26 @@ def refused_sources(course: Course, store: Store, sources: Sources) -> list[Refu
     return found
 
 
+def refused_python(store: Store, module: Module, sources: Sources) -> list[Refused]:
+    """What the policy on Python sources refuses of a unit. One that cannot be read is left to its tests,
+    which say what is wrong with it."""
+    found: list[Refused] = []
+    for name, text in sources.items():
+        if not name.endswith(".py"):
+            continue
+        key = _key("Python", [name.encode(), text, *(m.encode() for m in module.may_import)])
+        known = _remembered(store, key)
+        if known is None:
+            with PARSING:
+                try:
+                    refusals = check_python(text, name, may_import=module.may_import)
+                except (SyntaxError, ValueError):
+                    continue
+            known = _remember(store, key, refusals)
+        found += known
+    return found
+
+
 def refused_signatures(course: Course, module: Module, sources: Sources) -> list[Refused]:
     """Where a Python unit's definitions are not those of its .pyi. One that cannot be read is left to
     its tests, which say what is wrong with it."""
@@ -46,7 +67,8 @@ def refused_signatures(course: Course, module: Module, sources: Sources) -> list
     found: list[Refused] = []
     for name, text in sources.items():
         try:
-            differing = mismatches(contract, text.decode("utf-8", "replace"))
+            with PARSING:
+                differing = mismatches(contract, text.decode("utf-8", "replace"))
         except (SyntaxError, ValueError):
             continue
         found += [_mismatch(name, one) for one in differing]

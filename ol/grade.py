@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from ol.build import Builder, CompileError
-from ol.gate import refused_objects, refused_signatures, refused_sources
+from ol.gate import refused_objects, refused_python, refused_signatures, refused_sources
 from ol.lane import Sources
 from ol.manifest import Module, TestEntry, Way
 from ol.store import Store
@@ -62,6 +62,7 @@ def _outcome(
 ) -> tuple[list[Refused], list[TestResult]]:
     course = builder.course
     refused = refused_sources(course, store, submission)
+    refused += refused_python(store, module, submission)
     refused += refused_signatures(course, module, submission)
     if refused:
         return refused, []

@@ -18,7 +18,7 @@ contract = ["{header}"]
 defines = ["{function}"]
 depends = []
 links = []
-may_call = []
+{allowed} = []
 
 [[tests]]
 id = "{test}"
@@ -111,7 +111,13 @@ def _layout(module_id: str, unit: str, header: str, function: str, language: Lan
     suffix = ".c" if is_c else ".py"
     return {
         f"course/modules/{module_id}.toml": _CATALOGUE.format(
-            id=module_id, language=language, unit=unit, header=header, function=function, test=test
+            id=module_id,
+            language=language,
+            unit=unit,
+            header=header,
+            function=function,
+            test=test,
+            allowed="may_call" if is_c else "may_import",
         ),
         f"course/chapters/{module_id}.md": _CHAPTER.format(
             id=module_id, unit=unit, test="hand_example" if is_c else test

@@ -82,6 +82,8 @@ class Module:
     depends: tuple[str, ...] = ()
     links: tuple[str, ...] = ()
     may_call: tuple[str, ...] = ()
+    may_import: tuple[str, ...] = ()
+    """Of a Python unit, beside what every one may import."""
     reading: str = ""
     tests: tuple[TestEntry, ...] = ()
     mutants: tuple[MutantEntry, ...] = ()

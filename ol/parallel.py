@@ -1,9 +1,12 @@
 """Independent calls side by side. The work is in child processes, so threads are enough."""
 
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from typing import TypeVar
 
+PARSING = threading.Lock()
+"""Python 3.11 counts the depth of a tree that it makes in one place for all threads."""
 T = TypeVar("T")
 
 

@@ -8,10 +8,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from ol.policy_object import check_object
+from ol.policy_python import check_python
 from ol.policy_source import check_source, first_use
 from ol.refusal import Refusal, Rule
 
-__all__ = ["Refusal", "Rule", "check_object", "check_source", "placed"]
+__all__ = ["Refusal", "Rule", "check_object", "check_python", "check_source", "placed"]
 
 
 def placed(refusals: tuple[Refusal, ...], sources: Mapping[str, bytes]) -> tuple[Refusal, ...]:

@@ -2,7 +2,6 @@
 
 import hashlib
 import sys
-import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -13,6 +12,7 @@ from ol import process
 from ol.build import disk_errors
 from ol.errors import ToolError
 from ol.exits import Exit
+from ol.parallel import PARSING
 from ol.place import placed
 from ol.pycut import unit_part
 from ol.pytree import stage
@@ -21,9 +21,6 @@ from ol.stream import Frame
 from ol.suite import START_SECONDS, Request, exchange, one_by_one
 from ol.toolchain import environment
 from ol.user import fresh, leave_root
-
-_PARSING = threading.Lock()
-"""Python 3.11 counts the depth of a tree that it makes in one place for all threads."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,7 +107,7 @@ class PyRunner:
         if self.fixtures is not None:
             return self.suite
         sources = {p.name: p.read_bytes() for p in sorted(self.suite.glob("*.py"))}
-        with _PARSING:
+        with PARSING:
             shown = {name: unit_part(text, name) for name, text in sources.items()}
         return stage(self.cache, shown).path
 

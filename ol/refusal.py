@@ -22,6 +22,10 @@ class Rule(StrEnum):
     CALL = "calls only what the module may call"
     LOAD_TIME = "no code at load time"
     LAYOUT = "an ordinary object file"
+    IMPORT = "imports only what the module may import"
+    REFLECTION = "no way around names"
+    FILES = "no files"
+    PATCHING = "other modules stay as they are"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,4 +1,7 @@
-"""Python units that try to pass without the work: by leaving, by patching, by forging, by reading."""
+"""Python units that try to pass without the work: by leaving, by patching, by forging, by reading.
+
+They run without the policy on sources, which refuses nearly all of them, so that the layers below are seen.
+"""
 
 from dataclasses import replace
 from pathlib import Path
@@ -9,6 +12,7 @@ from tinycourse import ROOT
 
 from ol import sandbox
 from ol.build import Builder
+from ol.policy import check_python
 from ol.sandbox import Sandbox, Wish
 from ol.store import Store
 from ol.testbed import Testbed, prepare
@@ -154,6 +158,12 @@ def test_the_honest_unit_passes(arena: Testbed) -> None:
 def test_a_wrong_unit_does_not_pass_by_other_means(arena: Testbed, name: str) -> None:
     found, _ = outcomes(arena, FORGING[name] + STUB)
     assert Outcome.PASSED not in found
+
+
+@pytest.mark.parametrize("name", sorted({*FORGING, *STEALING, *INSIDE} - {"loops"}))
+def test_the_policy_refuses_it_before_it_is_run(name: str) -> None:
+    attack = {**FORGING, **STEALING, **INSIDE}[name]
+    assert check_python((attack + STUB).encode(), may_import=MODULE.may_import)
 
 
 @pytest.mark.parametrize("name", STEALING)

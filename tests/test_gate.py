@@ -1,5 +1,6 @@
 """The policies stand in front of grading, over any course, and cost nothing where nothing changed."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -47,6 +48,36 @@ def test_a_refusal_says_where_and_by_which_rule(tiny, source, where, rule):
     assert refused["rule"].startswith(rule)
     assert refused["instead"]
     assert ran.json["verdict"] == "refused"
+
+
+def test_a_python_unit_is_refused_in_the_same_words(tiny, tmp_path, monkeypatch):
+    monkeypatch.setenv("OL_WORKSPACE", str(tmp_path))
+    unit = tmp_path / COURSE.module("L7.7").units[0]
+    unit.parent.mkdir(parents=True)
+    honest = (ROOT / "reference" / COURSE.module("L7.7").units[0]).read_text()
+    unit.write_text(honest + "import os\n")
+    ran = replace(tiny, root=ROOT).ol("check", "L7.7", "--json")
+    (refused,) = ran.json["refused"]
+    assert ran.code == 4
+    assert refused["where"] == f"{COURSE.module('L7.7').units[0]}:{honest.count(chr(10)) + 1}:1"
+    assert refused["rule"] == "imports only what the module may import"
+    assert refused["instead"].startswith("leave it out")
+
+
+def test_what_was_decided_of_a_python_source_is_remembered(tmp_path, monkeypatch):
+    store, module = Store(tmp_path / "results.sqlite"), COURSE.module("L8.3")
+    sources = {"u.py": b"import ctypes\nimport os\n"}
+    first = gate.refused_python(store, module, sources)
+    assert [r.where for r in first] == ["u.py:2:1"]
+    monkeypatch.setattr(gate, "check_python", None)
+    assert gate.refused_python(store, module, sources) == first
+    assert gate.refused_python(store, module, {"u.c": b"import os"}) == []
+
+
+def test_a_python_source_that_cannot_be_read_is_left_to_its_tests(tmp_path):
+    store, module = Store(tmp_path / "results.sqlite"), COURSE.module("L8.3")
+    for text in (b"def f(:\n", b"x = 1\0"):
+        assert gate.refused_python(store, module, {"u.py": text}) == []
 
 
 def test_the_headers_of_any_course_may_be_included(tiny):

@@ -21,7 +21,10 @@ WITHOUT_BUBBLEWRAP = (
     "from ol import sandbox; which = sandbox.shutil.which; "
     "sandbox.shutil.which = lambda name: None if name == 'bwrap' else which(name); "
 )
-WITHOUT_POLICIES = "from ol import gate; gate.refused_sources = gate.refused_objects = lambda *a, **k: []; "
+WITHOUT_POLICIES = (
+    "from ol import gate; "
+    "gate.refused_sources = gate.refused_python = gate.refused_objects = lambda *a, **k: []; "
+)
 WINDOW = "python/tinyllm/modern/window.py"
 LOOPS = {"c": "for (;;);", "python": "while True: pass"}
 # A daemon outside of the test's session, with no parent that waits for it.
