@@ -1,18 +1,23 @@
 """Attacks compiled and run as grading does, with or without the policies in front."""
 
+import os
 import secrets
 import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import attack_units
 import pytest
 
-from ol import gate, landlock, sandbox
+from ol import gate, landlock, process, sandbox
 from ol.build import Builder, CompileError
 from ol.course import Course, find_course
 from ol.lane import Lane
 from ol.manifest import Module
+from ol.parallel import finished
 from ol.sandbox import Kind, Sandbox, Wish
 from ol.store import Store
 from ol.submission import diagnosed
@@ -24,6 +29,7 @@ from ol.verdict import Outcome
 COURSE: Course = find_course(attack_units.ROOT / "ol")
 KERNEL: Module = COURSE.module("L9.4")
 PASS = "pass"
+AT_ONCE = 2 * (os.cpu_count() or 1)
 
 
 def place(kind: Kind) -> Sandbox:
@@ -36,12 +42,21 @@ def place(kind: Kind) -> Sandbox:
     return found[kind]
 
 
+@contextmanager
+def crowded() -> Iterator[None]:
+    """Many attacks at a time, for most of them wait, and less memory to fill for those that fill it."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("ol.suite.RSS_MB", 512)
+        process.set_jobs(AT_ONCE)
+        yield
+    process.set_jobs(os.cpu_count() or 1)
+
+
 @dataclass(frozen=True)
 class Arena:
     """A bed that is made once for many attacks."""
 
     bed: Testbed
-    mark: str
 
     @classmethod
     def make(cls, compiler: str, sandbox: Sandbox, cache_folder: Path, seconds: float = 5) -> "Arena":
@@ -49,12 +64,20 @@ class Arena:
         dependencies = {m.id: builder.reference_sources(m) for m in COURSE.closure(KERNEL.depends)}
         tests = [replace(t, seconds=seconds) for t in KERNEL.tests[:2]]
         bed = prepare(builder, Store(Path(":memory:")), KERNEL, dependencies, tests).careful()
-        mark = secrets.token_hex(16)
-        lanes = {s: _marked_lane(lane, mark) for s, lane in bed.units.items()}
-        module = replace(KERNEL, tests=tuple(tests))
-        return cls(replace(bed, patient=False, module=module, units=lanes), mark)
+        return cls(replace(bed, patient=False, module=replace(KERNEL, tests=tuple(tests))))
 
-    def fate(self, name: str, *, policy: bool) -> str:
+    def fates(self, names: Iterable[str], *, policy: bool) -> dict[str, tuple[str, list[int]]]:
+        """What came of each attack, and the processes that it left."""
+
+        def one(name: str) -> tuple[str, tuple[str, list[int]]]:
+            mark = secrets.token_hex(16)
+            fate = self.fate(name, policy=policy, mark=mark)
+            return name, (fate, left_alive(mark))
+
+        with crowded():
+            return dict(finished([partial(one, name) for name in names], at_once=AT_ONCE))
+
+    def fate(self, name: str, *, policy: bool, mark: str = "") -> str:
         """What came of an attack: the layer that stopped it and how, or `pass`."""
         bed, sources = self.bed, {KERNEL.units[0]: attack_units.source(name)}
         if policy and (found := gate.refused_sources(COURSE, bed.store, sources)):
@@ -65,7 +88,8 @@ class Arena:
             return f"compiler: {diagnosed(COURSE, KERNEL, sources, error.diagnostics).rule}"
         if policy and (found := gate.refused_objects(COURSE, bed.store, KERNEL, sources, unit)):
             return f"object: {found[0].rule}"
-        failed = [r for r in bed.run(unit, bed.module.tests) if r.outcome is not Outcome.PASSED]
+        marked = replace(bed, units={s: _marked_lane(lane, mark) for s, lane in bed.units.items()})
+        failed = [r for r in marked.run(unit, bed.module.tests) if r.outcome is not Outcome.PASSED]
         if not failed:
             return PASS
         first = next(r for r in failed if r.failures)

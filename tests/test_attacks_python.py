@@ -7,13 +7,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from attacking import COURSE
+from attacking import AT_ONCE, COURSE, crowded, place
 from tinycourse import ROOT
 
 from ol import sandbox
 from ol.build import Builder
+from ol.parallel import finished
 from ol.policy import check_python
-from ol.sandbox import Sandbox, Wish
+from ol.sandbox import Kind, Sandbox, Wish
 from ol.store import Store
 from ol.testbed import Testbed, prepare
 from ol.toolchain import Sanitizer, find
@@ -129,35 +130,57 @@ assert len(open("/proc/net/dev").readlines()) <= 3
 }
 
 
-def bed(place: Sandbox, cache: Path) -> Testbed:
+def bed(where: Sandbox, cache: Path) -> Testbed:
     tests = [replace(t, seconds=6.0) for t in MODULE.tests[:2]]
-    made = prepare(Builder(COURSE, find(None), cache, place), Store(Path(":memory:")), MODULE, {}, tests)
+    made = prepare(Builder(COURSE, find(None), cache, where), Store(Path(":memory:")), MODULE, {}, tests)
     return replace(made, patient=False, module=replace(MODULE, tests=tuple(tests)))
 
 
-@pytest.fixture(scope="module", params=[Wish.AUTO, Wish.OFF])
+@pytest.fixture(scope="module", params=list(Kind))
 def arena(request: pytest.FixtureRequest, any_compiler: str, shared_cache: Path) -> Testbed:
-    found = sandbox.find(request.param)
-    if request.param is Wish.AUTO and found == sandbox.find(Wish.OFF):
-        pytest.skip("no sandbox starts here")
-    return bed(found, shared_cache)
+    return bed(place(request.param), shared_cache)
 
 
-def outcomes(arena: Testbed, source: str) -> tuple[set[Outcome], str]:
+Said = tuple[set[Outcome], str]
+HONEST_PASS: Said = ({Outcome.PASSED}, "")
+
+
+def outcomes(arena: Testbed, source: str) -> Said:
     unit = arena.build({PATH: source.encode()}, [Sanitizer.NONE])
     results = arena.run(unit, arena.module.tests)
     said = "; ".join(f"{f.way}: {f.got} {f.detail[-300:]}" for r in results for f in r.failures)
     return {r.outcome for r in results}, said
 
 
-def test_the_honest_unit_passes(arena: Testbed) -> None:
-    assert outcomes(arena, HONEST) == ({Outcome.PASSED}, "")
+def fates(arena: Testbed, sources: dict[str, str]) -> dict[str, Said]:
+    with crowded():
+        calls = [lambda n=name, s=text: (n, outcomes(arena, s)) for name, text in sources.items()]
+        return dict(finished(calls, at_once=AT_ONCE))
+
+
+@pytest.fixture(scope="module")
+def found(arena: Testbed) -> dict[str, Said]:
+    forging = {name: text + STUB for name, text in FORGING.items()}
+    stealing = {name: HONEST + text for name, text in STEALING.items()}
+    return fates(arena, forging | stealing | {"honest": HONEST})
+
+
+@pytest.fixture(scope="module")
+def found_inside(any_compiler: str, shared_cache: Path) -> dict[str, Said]:
+    best = sandbox.find(Wish.AUTO)
+    if best == sandbox.find(Wish.OFF):
+        pytest.skip("no sandbox starts here")
+    return fates(bed(best, shared_cache), {name: HONEST + text for name, text in INSIDE.items()})
+
+
+def test_the_honest_unit_passes(found: dict[str, Said]) -> None:
+    assert found["honest"] == HONEST_PASS
 
 
 @pytest.mark.parametrize("name", FORGING)
-def test_a_wrong_unit_does_not_pass_by_other_means(arena: Testbed, name: str) -> None:
-    found, _ = outcomes(arena, FORGING[name] + STUB)
-    assert Outcome.PASSED not in found
+def test_a_wrong_unit_does_not_pass_by_other_means(found: dict[str, Said], name: str) -> None:
+    outcome, _ = found[name]
+    assert Outcome.PASSED not in outcome
 
 
 @pytest.mark.parametrize("name", sorted({*FORGING, *STEALING, *INSIDE} - {"loops"}))
@@ -167,13 +190,10 @@ def test_the_policy_refuses_it_before_it_is_run(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", STEALING)
-def test_there_is_nothing_to_steal(arena: Testbed, name: str) -> None:
-    assert outcomes(arena, HONEST + STEALING[name]) == ({Outcome.PASSED}, "")
+def test_there_is_nothing_to_steal(found: dict[str, Said], name: str) -> None:
+    assert found[name] == HONEST_PASS
 
 
 @pytest.mark.parametrize("name", INSIDE)
-def test_inside_the_sandbox_there_is_no(any_compiler: str, shared_cache: Path, name: str) -> None:
-    found = sandbox.find(Wish.AUTO)
-    if found == sandbox.find(Wish.OFF):
-        pytest.skip("no sandbox starts here")
-    assert outcomes(bed(found, shared_cache), HONEST + INSIDE[name]) == ({Outcome.PASSED}, "")
+def test_inside_the_sandbox_there_is_no(found_inside: dict[str, Said], name: str) -> None:
+    assert found_inside[name] == HONEST_PASS
