@@ -62,6 +62,7 @@ int is_baseline(const char *folder, const struct ol_suite *suite, int test, cons
 
 /* tree.c: all processes below the supervisor. */
 uint64_t tree_kb(void);
+uint64_t tree_cpu_ms(void);
 void end_tree(int alone);
 
 /* tidy.c: in the child, before the units are opened and after the test. */

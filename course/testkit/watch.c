@@ -136,11 +136,13 @@ static uint64_t waited_us(pid_t pid) {
     return longest;
 }
 
-/* Late is who took longer than the limit without the time that it waited for a processor, and in any case
- * three times the limit. */
+/* After the limit a unit goes on only where the machine was too busy for it: as long as it has waited for a
+ * processor, has not had one for the limit, by all that it started together, and three times the limit have
+ * not passed. So one that loops gets its limit of processor time, and a correct one never pays for others. */
 static int is_late(const struct request *q, pid_t pid, uint64_t start) {
     const uint64_t limit = (uint64_t)q->limits.wall_ms * 1000u, wall = now_us() - start;
-    return wall > limit && (wall > 3 * limit || wall > limit + waited_us(pid));
+    if (wall <= limit) return 0;
+    return wall > 3 * limit || wall > limit + waited_us(pid) || tree_cpu_ms() * 1000u > limit;
 }
 
 static int over_limit(const struct request *q, struct outcome *o, uint64_t start) {

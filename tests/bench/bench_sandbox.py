@@ -3,7 +3,7 @@
     python tests/bench/bench_sandbox.py
 
 Runs are taken in turn with and without. On a busy machine only the least of many counts for anything, and
-a loop's limit grows by the time that it waited for a processor, up to three times.
+a loop may go on by the clock until it has had its limit of processor time, up to three times.
 """
 
 import resource
