@@ -53,6 +53,8 @@ REFUSED = "pycparser cannot read it"
          "what _Generic chooses from"),
         ("int f(int a) {\n    void *t[] = {&&x};\n    goto *t[a];\nx:  return a;\n}", 3, "f",
          "the target of a computed goto"),
+        ("int f(int a) {\n    return a +\n    64 KB;\n}", 3, "f",
+         "what the macro KB does to the operand before it"),
         ("int f(int a) {\n    int g(int b) { return b + a; }\n    return g(a) + 1;\n}", 2, "f", REFUSED),
         ("struct s { int a; };\nint f(int a) {\n    struct s x = {a: a + 1};\n}", 3, "f", REFUSED),
         ("int f(int a) {\n    __try { a++; }\n    __except (1) { a--; }\n}", 2, "f", REFUSED),

@@ -162,3 +162,10 @@ def test_blame_takes_an_error_inside_a_macro_to_its_use_and_errors_of_other_file
     assert blame(f"x.h:1:1: error: no\n{note}", schemata.layout) == {number}
     assert blame("x.h:1:20: error: no\n", schemata.layout) == set()
     assert blame("small.c:900:1: error: no\n", schemata.layout) == set()
+
+
+def test_blame_takes_an_error_in_a_macro_of_the_unit_to_the_line_of_its_use() -> None:
+    source, found = small("#define M(x) x\nint f(int a) {\n    a = a * 2;\n    return M(a + 1);\n}")
+    schemata = Schemata(source, found)
+    said = "small.c:1:14: error: no\nsmall.c:4:2: note: in expansion of macro 'M'\n"
+    assert blame(said, schemata.layout) == {n for n, e in schemata.mutants.items() if e.line == 4} != set()

@@ -1,10 +1,14 @@
 """The tokens of a text, one after the other, and what stands around each."""
 
+import re
 from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
 
+from ol.csource.dialect import KEYWORDS
 from ol.csource.macros import TYPE_WORDS, Macro
 from ol.csource.tokens import Kind, Token, matches
+
+_SHOUTED = re.compile(r"(?:[A-Za-z]\w*_)?[A-Z][A-Z\d]{2,}")
 
 
 @dataclass
@@ -80,3 +84,32 @@ class Cursor:
             or before in self.typedefs
             or (before == "*" and self._at(index - 2) in TYPE_WORDS)
         )
+
+    def _takes_label(self, index: int) -> bool:
+        """`&&label`, where no operand stands before it."""
+        before = self.tokens[index - 1] if index else None
+        ends = before is not None and (before.kind is not Kind.PUNCTUATOR or before.text in (")", "]"))
+        named = index + 1 < len(self.tokens) and self.tokens[index + 1].kind is Kind.NAME
+        return named and (not ends or self._at(index - 1) == "return")
+
+    def _is_inferred(self, index: int) -> bool:
+        """`auto x = …`"""
+        before = self._at(index - 1)
+        return self._at(index + 2) == "=" and before not in TYPE_WORDS and before not in self.typedefs
+
+    def _is_qualifier(self, index: int) -> bool:
+        """`char *WORD name`, where only a qualifier can stand."""
+        following = self._at(index + 1)
+        is_name = re.fullmatch(r"[^\W\d]\w*", following) and following not in self.macros
+        fits = following in ("const", "volatile") or (is_name and following not in KEYWORDS)
+        return bool(fits) and self._at(index - 1) == "*"
+
+    def _is_bare_word(self, index: int) -> bool:
+        """A macro's name alone on the line where a statement begins."""
+        token, starts = self.tokens[index], self._at(index - 1) in (";", "{", "}", ")")
+        if self.depth == 0 or not starts or not _SHOUTED.fullmatch(token.text):
+            return False
+        following = self.tokens[index + 1] if index + 1 < len(self.tokens) else None
+        if following is None or "\n" not in self.text[token.end : following.start]:
+            return False
+        return following.kind is Kind.NAME or following.text == "}"

@@ -36,8 +36,15 @@ def guessed(tokens: list[Token], macros: Mapping[str, Macro]) -> set[str]:
         plain = token.kind is Kind.NAME and (token.shown is None or token.shown == token.text)
         if plain and token.text not in NO_TYPES and token.text not in macros:
             after = tokens[index + 1 : index + 2]
+            qualified = bool(after) and after[0].text in ("const", "volatile")
             customary = token.text.endswith("_t") and not (after and after[0].text == "(")
-            if customary or _is_name(after) or _points(tokens, index, depth) or _casts(tokens, index):
+            if (
+                customary
+                or qualified
+                or _is_name(after)
+                or _points(tokens, index, depth)
+                or _casts(tokens, index)
+            ):
                 found.add(token.text)
     return found
 

@@ -34,6 +34,9 @@ TYPE_WORDS = frozenset(
 )
 
 
+_CONSTANT = frozenset(("enum", "_Static_assert", "static_assert", "typedef", "case"))
+
+
 @dataclass(frozen=True)
 class Macro:
     name: str
@@ -61,6 +64,11 @@ class Macro:
         )
 
     @property
+    def continues(self) -> bool:
+        """Whether it goes on with an expression that began before it, such as `#define KB *1024`."""
+        return len(self.body) > 1 and self.body[0].text in ("*", "/", "%", "<<", ">>", "|", "^")
+
+    @property
     def is_operand(self) -> bool:
         """Whether an operator beside a use of it cannot tear its body apart."""
         body = list(self.body)
@@ -84,8 +92,16 @@ class Macro:
         )
         return re.search(assigned, body) is not None
 
+    @property
+    def wants_constants(self) -> bool:
+        """Whether it holds what the compiler has to know the value of."""
+        texts = set(self.texts)
+        return bool(texts & _CONSTANT) or ("[" in texts and bool(texts & {"sizeof", "extern"}))
+
     def keeps_whole(self, parameter: int) -> bool:
         """Whether an argument may be put in parentheses without changing what the macro means."""
+        if self.wants_constants:
+            return False
         if self.parameters is None or parameter >= len(self.parameters):
             return "__VA_ARGS__" in self.texts
         texts = ["", *self.texts, ""]

@@ -95,23 +95,11 @@ class Neutral(Cursor):
         self.out.append(token)
         return index + 1
 
-    def _takes_label(self, index: int) -> bool:
-        """`&&label`, where no operand stands before it."""
-        before = self.tokens[index - 1] if index else None
-        ends = before is not None and (before.kind is not Kind.PUNCTUATOR or before.text in (")", "]"))
-        named = index + 1 < len(self.tokens) and self.tokens[index + 1].kind is Kind.NAME
-        return named and (not ends or self._at(index - 1) == "return")
-
     def _computed_goto(self, index: int) -> int:
         after = next((k for k in range(index, len(self.tokens)) if self._at(k) == ";"), index + 1)
         self._note(index, "the target of a computed goto")
         self.out.append(self.tokens[index])
         return self._opaque(index + 1, after, "_")
-
-    def _is_inferred(self, index: int) -> bool:
-        """`auto x = …`"""
-        before = self._at(index - 1)
-        return self._at(index + 2) == "=" and before not in TYPE_WORDS and before not in self.typedefs
 
     def _dropped_call(self, index: int) -> int:
         after = index + 1
@@ -138,8 +126,16 @@ class Neutral(Cursor):
         macro, following = self.macros.get(token.text), self._at(index + 1)
         if self.depth == 0 and macro and "{" in macro.texts and self._at(index - 1) != "=":
             self._note(index, f"code that the macro {token.text} makes")
-        if self.depth == 0 and following == "(" and self._is_specifier(index, macro):
+        if following == "(" and self._is_specifier(index, macro):
             return self._specifier(index)
+        if macro is None and self._is_qualifier(index):
+            return index + 1
+        if macro is None and self._is_bare_word(index):
+            return self._opaque(index, index + 1, ";")
+        before = self.out[-1].kind if self.out else None
+        after_number = macro is None and before is Kind.NUMBER
+        if after_number or (macro and macro.continues and before in (Kind.NUMBER, Kind.NAME)):
+            return self._with_operand(index)
         if macro and macro.parameters is None:
             return self._object_like(index, macro)
         if index + 1 < len(self.tokens) and self.tokens[index + 1].kind is Kind.STRING:
@@ -149,10 +145,18 @@ class Neutral(Cursor):
         self.out.append(token)
         return index + 1
 
+    def _with_operand(self, index: int) -> int:
+        """`64 KB`, where the macro goes on from the number."""
+        token, start = self.tokens[index], self.out.pop().start
+        self._note(index, f"what the macro {token.text} does to the operand before it")
+        self.out.append(Token(Kind.OPAQUE, self.text[start : token.end], start, token.end, "__"))
+        return index + 1
+
     def _is_specifier(self, index: int, macro: Macro | None) -> bool:
         """`API(int) f(…)`: what a macro makes of a declaration's type, or of nothing."""
         before, after = self._at(index - 1), self._closing(index + 1)
-        first = index == 0 or before in (";", "}", "static", "extern", "inline", "const")
+        starts = self.depth == 0 and (index == 0 or before in (";", "}"))
+        first = starts or before in ("static", "extern", "inline", "const")
         following = self.tokens[after] if after < len(self.tokens) else None
         named = following is not None and (following.kind is Kind.NAME or following.text == "*")
         return first and named and (macro is not None or self._at(index).isupper())

@@ -56,11 +56,9 @@ def blame(diagnostics: str, layout: Layout) -> set[int]:
         line, column = int(found["line"]), int(found["column"])
         offset = layout.offset(line, column)
         numbers = layout.mutants_at(offset) if offset is not None else set()
-        if is_error:
+        if is_error or (not open_error and open_error is not None):
             open_error = numbers
             lines.append(line)
-        elif not open_error and open_error is not None:
-            open_error = numbers
         blamed |= open_error or set()
     if not blamed:
         for line in lines:

@@ -75,3 +75,11 @@ OLD("no") int g(int a) { return a - 1; }
 COLD(cold) int h(int a) { return a - 1; }
 //// local labels
 int f(int a) { __label__ x; if (a) goto x; a++; x: return a; }
+//// static assertions of macros
+#define HOLDS(c) { enum { holds = 1 / (int)(!!(c)) }; }
+#define SIZED(c) ((void)sizeof(char[1 - 2 * !(c)]))
+int f(int a) { HOLDS(sizeof a > 2); SIZED(sizeof a == 4); return a + 1; }
+//// operands that a macro goes on from
+#define KB *1024
+#define LIMIT 3
+int f(int a) { return a > 64 KB ? LIMIT KB : a; }

@@ -14,3 +14,18 @@ int f(int a) { static_assert(sizeof a == 4); return a + 1; }
 PyObject *f(PyObject *self, Py_ssize_t n) { Other *o = (Other *)self; return n ? (T)o : 0; }
 //// words of headers
 EXPORT_API int UNITY f(int a) NOTHROW { return a + 1; }
+//// qualifiers of headers
+int f(const char *RESTRICT s, U32 const n) { char *RESTRICT const t = s; static const MODEL("small") char v[] = {1}; return s[n] + t[0] + v[0]; }
+//// statements of headers
+int f(int a) {
+    Py_BEGIN_ALLOW_THREADS
+    a = a + 1;
+    Py_END_ALLOW_THREADS
+    UINT k = a;
+    enum {
+        AAA,
+        BBB
+    };
+    return k + BBB;
+    UNREACHED
+}
