@@ -6,7 +6,7 @@
 End to end is everything from the source to the verdicts with an empty store; the tests themselves are
 built before, for they are the same on both sides. The other side compiles and links a sample of the
 mutants one by one with the same flags, and runs the tests on each, as one would without schemata: all C
-tests under ASan; leak detection, TSan and Python, which only this tool's side has in its time, are left out.
+tests under ASan. Leak detection, TSan and Python are in the time of this tool alone.
 Making mutants is parsing the source, and compiling all of them into one object; the other side compiles
 each to learn whether it can be.
 """
