@@ -1,14 +1,16 @@
 """What this machine can do for ol, found by trying each thing."""
 
+import os
 import shutil
+import sys
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from ol import landlock, process, sandbox
+from ol import landlock, process, pysuite, sandbox
 from ol.toolchain import FAMILIES, environment, install_line
-from ol.user import is_root
+from ol.user import has_own, is_root, stays_root
 
 SECONDS = 30.0
 _CLEAN = b"int main(void) { return 0; }\n"
@@ -52,9 +54,12 @@ def examine() -> Iterator[Finding]:
     yield _runs(
         "fixed addresses (setarch -R)", ["setarch", "-R", "true"], "util-linux, or allow personality()"
     )
+    if is_root():
+        yield from _other_users()
     yield _bubblewrap()
     yield _runs("user namespaces", ["unshare", "--user", "true"], "sysctl user.max_user_namespaces=10000")
-    yield _runs("limits on the compiler (prlimit)", ["prlimit", "--cpu=5", "true"], "util-linux")
+    limits = ["prlimit", "--cpu=5", "--nproc=64", "true"]
+    yield _runs("limits on compiler and processes (prlimit)", limits, "util-linux")
     yield _landlock()
     yield _cgroup()
     yield _tracing()
@@ -115,6 +120,24 @@ def _found(name: str, path: str | None, install: str) -> Finding:
     return Finding(name=name, holds=bool(path), said=path or "not found", install=install)
 
 
+def _other_users() -> Iterator[Finding]:
+    """What root needs, for no unit is run or compiled as root."""
+    why = stays_root()
+    said = why or ("of their own" if has_own() else "nobody, for this container has no more")
+    name = "other users for units, for this is root (setpriv)"
+    yield Finding(
+        name=name, holds=not why, said=said, install="util-linux, or an ordinary user", needed=True
+    )
+    if why:
+        return
+    yield Finding(
+        name="Python for those users, where bubblewrap is missing",
+        holds=pysuite.is_reachable(),
+        said=sys.executable,
+        install="an environment outside of root's home",
+    )
+
+
 def _bubblewrap() -> Finding:
     program = shutil.which("bwrap")
     install = "sudo apt-get install bubblewrap"
@@ -131,7 +154,8 @@ def _bubblewrap() -> Finding:
 
 def _landlock() -> Finding:
     version = landlock.version()
-    why = sandbox.refusal(sandbox.Sandbox(kind=sandbox.Kind.LANDLOCK)) if version else "the kernel has none"
+    shut = sandbox.Sandbox(kind=sandbox.Kind.LANDLOCK, leaves_root=is_root())
+    why = sandbox.refusal(shut) if version else "the kernel has none"
     scope = "files, TCP and signals" if version > 5 else "files and TCP" if version > 3 else "files"
     return Finding(
         name="Landlock, where bubblewrap is missing",
@@ -141,9 +165,38 @@ def _landlock() -> Finding:
     )
 
 
-def _cgroup() -> Finding:
-    argv = ["systemd-run", "--user", "--scope", "--quiet", "-p", "MemoryMax=64M", "true"]
-    return _runs("memory limits by cgroup v2", argv, "nothing: ol watches memory itself")
+def _cgroup(mounts: Path = Path("/proc/mounts"), own: Path = Path("/proc/self/cgroup")) -> Finding:
+    """Tried with a group of its own that is gone afterwards."""
+    tables = [line.split() for line in mounts.read_text().splitlines()]
+    where = next((fields[1] for fields in tables if fields[2] == "cgroup2"), None)
+    path = next((line[3:] for line in own.read_text().splitlines() if line.startswith("0::")), "")
+    group = Path(f"{where}{path}") / f"ol-doctor-{os.getpid()}"
+    said = "not mounted"
+    if where:
+        try:
+            said = _grouped(group)
+        except OSError as error:
+            said = f"{group.parent}: {error.strerror}"
+    return Finding(
+        name="memory limits by cgroup v2",
+        holds=not said,
+        said=said,
+        install="nothing: ol watches memory and processes itself",
+    )
+
+
+def _grouped(group: Path) -> str:
+    """Why a new group has no limit on memory; empty where it has one."""
+    group.mkdir()
+    try:
+        limit = group / "memory.max"
+        if not limit.is_file():
+            known = (group.parent / "cgroup.controllers").read_text().strip()
+            return f"no controller for memory in {group.parent}, only: {known or 'none'}"
+        limit.write_text("64M")
+        return ""
+    finally:
+        group.rmdir()
 
 
 def _tracing() -> Finding:

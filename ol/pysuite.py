@@ -126,11 +126,15 @@ def _interpreter() -> set[Path]:
 
 
 @cache
-def _must_be_reachable() -> None:
-    """Raises ToolError where nobody cannot start this Python: no unit is ever imported as root."""
+def is_reachable() -> bool:
+    """Whether the users that root's units run as can start this Python."""
     argv = [*leave_root(fresh()), sys.executable, "-I", "-c", "import numpy, pytest"]
-    done = process.run(argv, cwd=Path("/"), env=environment(), timeout=START_SECONDS)
-    if done.code != 0:
+    return process.run(argv, cwd=Path("/"), env=environment(), timeout=START_SECONDS).code == 0
+
+
+def _must_be_reachable() -> None:
+    """Raises ToolError where they cannot: no unit is ever imported as root."""
+    if not is_reachable():
         raise ToolError(
             "Python units are not run as root, and without a sandbox an ordinary user cannot start"
             " this Python",

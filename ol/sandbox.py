@@ -218,11 +218,13 @@ def find(wish: Wish) -> Sandbox:
 
 def refusal(sandbox: Sandbox) -> str:
     """Why a sandbox does not start here; empty where it does."""
-    argv = sandbox.command(["true"], cwd=Path("/"), limits=RUNNING)
     try:
+        argv = sandbox.command(["true"], cwd=Path("/"), limits=RUNNING)
         done = process.run(argv, cwd=Path("/"), env=environment(), timeout=20, cap=8192)
     except OSError as error:
         return f"{error.strerror}: {sandbox.program}"
+    except ToolError as error:
+        return f"{error.what}: {error.where}"
     if done.code == 0:
         return ""
     return done.err.decode("utf-8", "replace").strip() or f"it ended with status {done.code}"

@@ -7,6 +7,11 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
+from ol import process
+from ol.errors import ToolError
+from ol.exits import Exit
+from ol.toolchain import environment
+
 NOBODY = 65534
 _DROPPED = ("--clear-groups", "--no-new-privs", "--inh-caps=-all", "--bounding-set=-all")
 _FIRST_UID, _UIDS = 1_879_048_192, 1 << 27
@@ -18,9 +23,31 @@ def is_root() -> bool:
 
 
 def leave_root(user: int) -> list[str]:
-    """The words that start a command as another user, for root."""
+    """The words that start a command as another user, for root. Raises ToolError (exit 69) where this root
+    cannot become one, for no unit is ever root's."""
+    if why := stays_root():
+        raise ToolError(
+            "units are not run as root, and this root cannot become another user",
+            where=why,
+            next_step="install util-linux, give the container more users, or run ol as an ordinary user",
+            code=Exit.NO_TOOLCHAIN,
+        )
+    return _words(user)
+
+
+def _words(user: int) -> list[str]:
     program = shutil.which("setpriv") or "setpriv"
     return [program, "--reuid", str(user), "--regid", str(user), *_DROPPED, "--"]
+
+
+@cache
+def stays_root() -> str:
+    """Why this root cannot become another user; empty where it can."""
+    try:
+        done = process.run([*_words(fresh()), "true"], cwd=Path("/"), env=environment(), timeout=20)
+    except OSError:
+        return "setpriv is not installed"
+    return "" if done.code == 0 else done.err.decode("utf-8", "replace").strip() or f"status {done.code}"
 
 
 def fresh() -> int:
