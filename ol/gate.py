@@ -137,6 +137,6 @@ def _key(what: str, parts: list[bytes]) -> str:
 @cache
 def _policies() -> bytes:
     """Digest of the policies' own text."""
-    folder = Path(__file__).parent
-    paths = [folder / "lexer.py", folder / "refusal.py", *sorted(folder.glob("policy*.py"))]
+    folder = Path(__file__).parent / "policy"
+    paths = sorted(folder.glob("*.py"))
     return hashlib.blake2b(b"\0".join(p.read_bytes() for p in paths), digest_size=20).digest()

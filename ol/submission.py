@@ -9,7 +9,7 @@ from ol import contract
 from ol.course import Course
 from ol.lane import Sources
 from ol.manifest import Language, Module
-from ol.refusal import Rule
+from ol.policy.refusal import Rule
 from ol.sandbox import COMPILING
 from ol.start import headers
 from ol.verdict import Refused

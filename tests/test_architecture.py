@@ -25,8 +25,8 @@ FLOORS = {
             "fate",
             "judge",
         ),
-        *("lexer", "manifest", "operators", "operators.*", "patch", "policy", "policy_*", "pycut"),
-        *("refusal", "reports", "schemata", "schemata.*", "signatures", "stream", "stub", "variants"),
+        *("manifest", "operators", "operators.*", "patch", "policy", "policy.*", "pycut"),
+        *("reports", "schemata", "schemata.*", "signatures", "stream", "stub", "variants"),
         "verdict",
     ],
     "services": [

@@ -7,7 +7,7 @@ from attacking import COURSE
 from tinycourse import ROOT
 
 from ol.policy import check_python
-from ol.refusal import Refusal, Rule
+from ol.policy.refusal import Refusal, Rule
 
 REFUSED = {
     "import os": (Rule.IMPORT, "import of os", 1),

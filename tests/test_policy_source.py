@@ -5,8 +5,8 @@ from pathlib import Path
 import attack_units
 import pytest
 
-from ol.lexer import Kind, lines
 from ol.policy import Refusal, Rule, check_source, placed
+from ol.policy.lexer import Kind, lines
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent

@@ -7,10 +7,10 @@ switching a sanitizer off, behaving otherwise under one, and talking to its runt
 from collections.abc import Mapping
 from dataclasses import replace
 
-from ol.policy_object import check_object
-from ol.policy_python import check_python
-from ol.policy_source import check_source, first_use
-from ol.refusal import Refusal, Rule
+from ol.policy.object import check_object
+from ol.policy.python import check_python
+from ol.policy.refusal import Refusal, Rule
+from ol.policy.source import check_source, first_use
 
 __all__ = ["Refusal", "Rule", "check_object", "check_python", "check_source", "placed"]
 

@@ -4,9 +4,9 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
-from ol import policy_symbols as names
-from ol.policy_elf import Elf
-from ol.refusal import Refusal, Rule
+from ol.policy import symbols as names
+from ol.policy.elf import Elf
+from ol.policy.refusal import Refusal, Rule
 
 _EXECUTE, _WRITE = 1, 2
 _RUN_AT_LOAD = re.compile(r"\.(preinit_array|ctors|dtors|init|fini)(\.\d+)?")

@@ -8,12 +8,11 @@ body with balanced brackets cannot reach out of the parentheses that its macro i
 from collections.abc import Collection, Iterable, Iterator
 from itertools import groupby
 
-from ol import policy_names as names
-from ol import policy_words as words
-from ol.lexer import Kind, Source, Token, lines
-from ol.policy_attributes import attribute_list, attributes, balanced, check_attribute
-from ol.policy_raw import check_raw, looks_like
-from ol.refusal import Refusal, Rule
+from ol.policy import names, words
+from ol.policy.attributes import attribute_list, attributes, balanced, check_attribute
+from ol.policy.lexer import Kind, Source, Token, lines
+from ol.policy.raw import check_raw, looks_like
+from ol.policy.refusal import Refusal, Rule
 
 _CONDITIONS = ("if", "ifdef", "ifndef")
 _ELSES = ("else", "elif", "elifdef", "elifndef")

@@ -10,12 +10,12 @@ from io import BytesIO
 from elftools.common.exceptions import ELFError
 from elftools.elf.elffile import ELFFile
 
-from ol import policy_advice as advice
-from ol import policy_symbols as names
 from ol.manifest import Module
-from ol.policy_elf import Elf, Symbol, read
-from ol.policy_layout import check_layout, check_load_time
-from ol.refusal import Refusal, Rule
+from ol.policy import advice
+from ol.policy import symbols as names
+from ol.policy.elf import Elf, Symbol, read
+from ol.policy.layout import check_layout, check_load_time
+from ol.policy.refusal import Refusal, Rule
 
 
 def check_object(data: bytes, module: Module, linked_defines: Collection[str]) -> tuple[Refusal, ...]:

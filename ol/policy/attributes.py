@@ -2,10 +2,9 @@
 
 from collections.abc import Iterator
 
-from ol import policy_names as names
-from ol import policy_words as words
-from ol.lexer import Kind, Token
-from ol.refusal import Rule
+from ol.policy import names, words
+from ol.policy.lexer import Kind, Token
+from ol.policy.refusal import Rule
 
 _ODD = frozenset({"{", "}", ";", "#", "##", "__VA_ARGS__"})
 

@@ -8,8 +8,8 @@ import ast
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
-from ol import policy_pynames as names
-from ol.refusal import Refusal, Rule
+from ol.policy import python_names as names
+from ol.policy.refusal import Refusal, Rule
 
 MOST_BYTES = 1 << 18
 _MOST = 20

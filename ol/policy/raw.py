@@ -3,8 +3,8 @@
 import re
 import unicodedata
 
-from ol.lexer import Source
-from ol.refusal import Refusal, Rule
+from ol.policy.lexer import Source
+from ol.policy.refusal import Refusal, Rule
 
 MOST_BYTES = 256 << 10
 LONGEST_LINE = 100_000
