@@ -62,35 +62,37 @@ def test_a_sanitizer_that_reports_nothing_does_not_hold(monkeypatch):
     assert doctor._trouble("gcc", "thread", b"") == "a fault is not reported"
 
 
-def unit(tiny: TinyCourse) -> None:
-    """The tree of the course is a workspace whose unit is right."""
+@pytest.fixture
+def fresh(tiny: TinyCourse, tmp_path: Path) -> TinyCourse:
+    """A course whose tree is a workspace with a right unit, and of which no verdict is remembered."""
     (tiny.root / ".ol-workspace").touch()
     place = tiny.root / "c" / "src"
     place.mkdir(parents=True, exist_ok=True)
     shutil.copyfile(tiny.reference, place / "sum.c")
+    return tiny.with_cache(tmp_path / "own cache")
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="an ordinary user is root of nothing else")
-def test_a_bare_container_with_a_compiler_and_all_users_can_grade(tiny: TinyCourse) -> None:
-    unit(tiny)
+def test_a_bare_container_with_a_compiler_and_all_users_can_grade(fresh: TinyCourse) -> None:
     without = tuple(p for p in ALL if p != "setpriv")
-    said = bare(tiny, without, "doctor", "--json")
+    said = bare(fresh, without, "doctor", "--json")
     found = holds(said)
     assert (said.code, found["gcc"], found[LEAVES]) == (0, True, True)
     for name in ("clang", "bubblewrap", "limits on compiler and processes (prlimit)", "a debugger"):
         assert found[name] is False
-    ran = bare(tiny, without, "check", "T1", "--ref-deps")
+    ran = bare(fresh, without, "check", "T1", "--ref-deps")
     assert ran.code == 0, ran
 
 
 @pytest.mark.parametrize("without", [ALL, tuple(p for p in ALL if p != "setpriv")])
-def test_a_container_whose_root_is_its_only_user_cannot(tiny: TinyCourse, without: tuple[str, ...]) -> None:
-    unit(tiny)
-    said = bare(tiny, without, "doctor", "--json", users=ROOT_ALONE)
+def test_a_container_whose_root_is_its_only_user_cannot(
+    fresh: TinyCourse, without: tuple[str, ...]
+) -> None:
+    said = bare(fresh, without, "doctor", "--json", users=ROOT_ALONE)
     found = holds(said)
     assert (said.code, found[LEAVES], found["bubblewrap"]) == (69, False, False)
     assert found["Landlock, where bubblewrap is missing"] is False
-    ran = bare(tiny, without, "check", "T1", "--ref-deps", users=ROOT_ALONE)
+    ran = bare(fresh, without, "check", "T1", "--ref-deps", users=ROOT_ALONE)
     assert ran.code == 69
     assert "units are not run as root" in ran.err
 
