@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pages import Page
 from tinycourse import ROOT, TinyCourse, edit
 
 from ol import process
@@ -268,3 +269,68 @@ def test_json_of_a_broken_baseline_says_so(tiny: TinyCourse) -> None:
     failed = [r["test"] for r in ran.json["baseline"] if r["outcome"] == "failed"]
     assert failed == ["c:sums"]
     assert json.dumps(ran.json["baseline"][0]["failures"][0]["check"]) == '"y"'
+
+
+def reports(tiny: TinyCourse, folder: Path, *arguments: str) -> tuple[Page, dict[str, Any], dict[str, Any]]:
+    """The page, the mutation report's mutants by id, and the findings by line."""
+    files = [folder / name for name in ("page.html", "report.json", "found.sarif")]
+    options = ("--html", "--report", "--sarif")
+    tiny.ol("audit", "T1", *arguments, *(str(a) for pair in zip(options, files, strict=True) for a in pair))
+    page = Page()
+    page.feed(files[0].read_text())
+    page.close()
+    (unit,) = json.loads(files[1].read_text())["files"].values()
+    (run,) = json.loads(files[2].read_text())["runs"]
+    found = {r["locations"][0]["physicalLocation"]["region"]["startLine"]: r for r in run["results"]}
+    return page, {m["id"]: m for m in unit["mutants"]}, found
+
+
+def test_planted_mutants_come_in_the_reports_of_generated_ones(tiny: TinyCourse, tmp_path: Path) -> None:
+    page, mutants, found = reports(tiny, tmp_path)
+    assert (page.open, page.addresses, page.states) == ([], ["#source"], ["killed"] * 3)
+    text = "".join(page.text)
+    assert "3 planted mutants, 3 of 3 killed by their named tests" in text
+    assert "s02: writing one past the end" in text and "killed by c:sums (sanitizer)" in text
+    assert {m: (one["status"], one["killedBy"]) for m, one in mutants.items()} == {
+        "s01": ("Killed", ["c:sums"]),
+        "s02": ("Killed", ["c:sums"]),
+        "s03": ("Killed", ["c:refuses_a_negative_size"]),
+    }
+    assert found == {}
+
+
+def test_a_report_shows_each_fate_where_the_patch_changes_something(
+    tiny: TinyCourse, tmp_path: Path
+) -> None:
+    edit(tiny.manifest, 'how = "sanitizer"', 'how = "check"')
+    edit(tiny.manifest, 'test = "c:sums"', 'test = "c:refuses_a_negative_size"')
+    tiny.plant("s03", "    return 0;", "    return nothing;")
+    page, mutants, found = reports(tiny, tmp_path)
+    fates = {m: one["status"] for m, one in mutants.items()}
+    assert fates == {"s01": "Survived", "s02": "RuntimeError", "s03": "CompileError"}
+    assert sorted(page.states) == ["died another way", "does not compile", "survived"]
+    lines = tiny.reference.read_text().splitlines()
+    changed = {"s01": "2.0f * x", "s02": LOOP, "s03": "return 0;"}
+    for mutant, text in changed.items():
+        start, end = (mutants[mutant]["location"][side] for side in ("start", "end"))
+        shown = lines[start["line"] - 1][start["column"] - 1 : end["column"] - 1]
+        assert text in shown and shown == lines[start["line"] - 1].strip()
+        assert (start["line"] in found) == (mutant != "s03")
+
+
+def test_a_report_names_what_is_stale_and_a_reference_that_fails(tiny: TinyCourse, tmp_path: Path) -> None:
+    tiny.patch("s01").write_text(tiny.patch("s01").read_text().replace("return", "yield"))
+    page, mutants, _ = reports(tiny, tmp_path)
+    assert set(mutants) == {"s02", "s03"}
+    assert "s01 is stale: " in "".join(page.text)
+    edit(tiny.reference, "2.0f * x", "3.0f * x")
+    page, mutants, _ = reports(tiny, tmp_path, "s02")
+    assert (mutants, page.states) == ({}, [])
+    assert "the reference fails its own tests, so no mutant was run" in "".join(page.text)
+
+
+def test_a_report_of_the_matrix_shows_every_test_that_noticed(tiny: TinyCourse, tmp_path: Path) -> None:
+    edit(tiny.manifest, 'test = "c:sums"', 'test = "c:refuses_a_negative_size"')
+    page, mutants, _ = reports(tiny, tmp_path, "s01", "--matrix")
+    assert "killedBy" not in mutants["s01"] and mutants["s01"]["status"] == "Survived"
+    assert page.cells == ["k"]

@@ -10,12 +10,13 @@ from ol.exits import Exit
 
 if TYPE_CHECKING:
     from ol.build import Builder
-    from ol.generated.model import GeneratedReport
     from ol.manifest import Module
+    from ol.report.sheet import Sheet
     from ol.store import Store
 
 F = TypeVar("F", bound=Callable[..., Any])
 _FILE = click.Path(dir_okay=False, writable=True)
+REPORTS = ("html", "report", "sarif")
 _OPTIONS = (
     click.option("--generated", is_flag=True, help="Every small fault that the operators allow."),
     click.option("--since", metavar="REV", default="", help="Generated: only lines changed since REV."),
@@ -25,9 +26,9 @@ _OPTIONS = (
     click.option(
         "--fail-under", type=click.FloatRange(0, 100), help="Generated: pass from this score, in percent."
     ),
-    click.option("--html", type=_FILE, help="Generated: a page for a browser, in one file."),
-    click.option("--report", type=_FILE, help="Generated: JSON of mutation-testing-report-schema."),
-    click.option("--sarif", type=_FILE, help="Generated: the survivors for code review."),
+    click.option("--html", type=_FILE, help="A page for a browser, in one file."),
+    click.option("--report", type=_FILE, help="JSON of mutation-testing-report-schema."),
+    click.option("--sarif", type=_FILE, help="The survivors, for tools of code review."),
     click.option("--to-accept", is_flag=True, help="Generated: the survivors as accepted.toml has them."),
 )
 
@@ -41,7 +42,7 @@ def generated_options(command: F) -> F:
 def misused(options: dict[str, Any]) -> None:
     """Raises a usage error for options that only generated mutants know."""
     for name, value in options.items():
-        if name != "generated" and value not in (None, "", (), False):
+        if name not in ("generated", *REPORTS) and value not in (None, "", (), False):
             shown = {"operators": "operator", "lines": "line"}.get(name, name).replace("_", "-")
             raise click.UsageError(f"--{shown} goes with --generated")
 
@@ -60,6 +61,7 @@ def run_generated(
     from ol.generated.scope import Scope
     from ol.report import generated as render
     from ol.report import screen
+    from ol.report.generated_sheet import of_generated
 
     scope = Scope(**{name: options[name] for name in ("operators", "lines", "since", "shard")})
     with screen.progress() as tell:
@@ -73,7 +75,7 @@ def run_generated(
             fail_under=options["fail_under"],
             progress=tell,
         )
-    _write(report, options)
+    write_reports(of_generated(report), options)
     if as_json:
         screen.write(render.document(report).decode())
     else:
@@ -81,7 +83,7 @@ def run_generated(
     return Exit.PASS if report.holds else Exit.FAIL
 
 
-def _write(report: "GeneratedReport", options: dict[str, Any]) -> None:
+def write_reports(sheet: "Sheet", options: dict[str, Any]) -> None:
     """The files that were asked for."""
     from pathlib import Path  # here, for it costs a tenth of the start of `ol`
 
@@ -92,7 +94,7 @@ def _write(report: "GeneratedReport", options: dict[str, Any]) -> None:
         if options[name] is None:
             continue
         path = Path(options[name])
-        made = render(report)
+        made = render(sheet)
         try:
             path.write_bytes(made if isinstance(made, bytes) else made.encode("utf-8"))
         except OSError as error:

@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from ol.commands.generated import generated_options, misused, run_generated
+from ol.commands.generated import REPORTS, generated_options, misused, run_generated, write_reports
 from ol.commands.options import COMPILER, JOBS, JSON, MODULE, SEED, set_jobs
 from ol.exits import Exit
 
@@ -38,6 +38,7 @@ def audit(
     ol audit L9.4 s03 s14      these two
     ol audit L9.4 s03 --show   what the fault is
     ol audit L9.4 --matrix     every test on every mutant
+    ol audit L9.4 --html F     a page for a browser; also --report, --sarif
     ol audit L9.4 --generated  every small fault that the operators allow
 
     Exit status: 0 all killed as planned, 1 not so, 69 no toolchain, 70 a fault of the course.
@@ -73,6 +74,12 @@ def audit(
         report = use_case.audit(builder, store, chosen, entries, seed=seed, also=also, progress=tell)
     from ol.report import audit as render
 
+    if any(options[name] for name in REPORTS):
+        from ol.report.planted_sheet import of_planted
+
+        reference = builder.reference_sources(chosen)
+        mutated = {e.id: use_case.planted(settings.course, chosen, e, reference).sources for e in entries}
+        write_reports(of_planted(report, reference, mutated), options)
     if as_json:
         screen.write(render.document(report).decode())
         return Exit.PASS if report.holds else Exit.FAIL

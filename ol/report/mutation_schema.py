@@ -1,4 +1,4 @@
-"""Generated mutants in two formats that other programs read: mutation-testing-report-schema, and SARIF."""
+"""Mutants in two formats that other programs read: mutation-testing-report-schema, and SARIF."""
 
 from bisect import bisect_right
 from itertools import accumulate
@@ -7,66 +7,44 @@ from typing import Any
 import msgspec
 
 from ol import __version__
-from ol.generated.model import GeneratedReport, MutantResult, State, Why
-from ol.report.generated import because
-
-_STATUS = {
-    State.KILLED: "Killed",
-    State.SURVIVED: "Survived",
-    State.ACCEPTED: "Ignored",
-    State.EQUIVALENT: "Ignored",
-    State.DUPLICATE: "Ignored",
-    State.UNVIABLE: "CompileError",
-}
+from ol.report.sheet import Row, Sheet, Standing
 
 
-def mutation_testing_report(report: GeneratedReport) -> bytes:
+def mutation_testing_report(sheet: Sheet) -> bytes:
     """JSON that viewers of mutation reports open, version 2 of their schema."""
-    tests = [{"id": t.id, "name": t.id} for t in report.tests]
+    tests = [{"id": t.id, "name": t.id} for t in sheet.tests]
     body = {
         "schemaVersion": "2",
         "thresholds": {"high": 100, "low": 80},
         "framework": {"name": "ol", "version": __version__},
-        "config": {"module": report.module, "compiler": report.compiler, "seed": report.seed},
-        "files": {path: _file(report, path, text) for path, text in report.sources.items()},
-        "testFiles": {f"course/tests/{report.module}": {"tests": tests}},
+        "config": {"module": sheet.module, "compiler": sheet.compiler, "seed": sheet.seed},
+        "files": {path: _file(sheet, path, text) for path, text in sheet.sources.items()},
+        "testFiles": {f"course/tests/{sheet.module}": {"tests": tests}},
     }
     return msgspec.json.format(msgspec.json.encode(body), indent=1)
 
 
-def _file(report: GeneratedReport, path: str, text: str) -> dict[str, Any]:
-    mine = [m for m in report.mutants if m.mutant.file == path]
-    return {"language": "c", "source": text, "mutants": [_mutant(m, text) for m in mine]}
+def _file(sheet: Sheet, path: str, text: str) -> dict[str, Any]:
+    mine = [row for row in sheet.rows if row.file == path]
+    language = "python" if path.endswith(".py") else "c"
+    return {"language": language, "source": text, "mutants": [_mutant(row, text) for row in mine]}
 
 
-def _mutant(result: MutantResult, text: str) -> dict[str, Any]:
-    edit = result.mutant.edit
-    status = _STATUS[result.state]
-    if result.state is State.SURVIVED and result.why is Why.NEVER_REACHED:
-        status = "NoCoverage"
-    if result.kills and result.kills[0].way == "time-out":
-        status = "Timeout"
-    told = {
-        State.KILLED: "; ".join(f"{k.test}: {k.way}: {k.check}" for k in result.kills),
-        State.ACCEPTED: result.reason,
-        State.EQUIVALENT: "the same optimised code as the original",
-        State.DUPLICATE: f"the same optimised code as {result.same_as}",
-        State.UNVIABLE: "",
-    }
+def _mutant(row: Row, text: str) -> dict[str, Any]:
     made: dict[str, Any] = {
-        "id": str(result.mutant.number),
-        "mutatorName": edit.operator,
-        "description": result.mutant.id,
-        "replacement": edit.replacement,
-        "location": location(text, edit.start, edit.end),
-        "status": status,
-        "statusReason": told.get(result.state, because(result)),
-        "testsCompleted": len(result.ran),
+        "id": row.id,
+        "mutatorName": row.operator,
+        "description": row.name,
+        "replacement": row.replacement,
+        "location": location(text, row.start, row.end),
+        "status": row.status,
+        "statusReason": row.told,
+        "testsCompleted": row.ran,
     }
-    if result.kills:
-        made["killedBy"] = [k.test for k in result.kills]
-    if result.reached_in:
-        made["coveredBy"] = list(result.reached_in)
+    if row.standing is Standing.KILLED:
+        made["killedBy"] = [k.test for k in row.kills]
+    if row.reached_in:
+        made["coveredBy"] = list(row.reached_in)
     return made
 
 
@@ -81,9 +59,9 @@ def location(text: str, start: int, end: int) -> dict[str, dict[str, int]]:
     return {"start": place(start), "end": place(max(end, start + 1))}
 
 
-def sarif(report: GeneratedReport) -> bytes:
+def sarif(sheet: Sheet) -> bytes:
     """The survivors as findings of a static analyser, for tools of code review."""
-    operators = sorted({m.mutant.edit.operator for m in report.survivors})
+    operators = sorted({row.operator for row in sheet.survivors})
     rules = [
         {"id": name.replace(" ", "-"), "shortDescription": {"text": f"a surviving mutant: {name}"}}
         for name in operators
@@ -96,16 +74,15 @@ def sarif(report: GeneratedReport) -> bytes:
             {
                 "tool": {"driver": driver},
                 "columnKind": "unicodeCodePoints",
-                "results": [_finding(report, m) for m in report.survivors],
+                "results": [_finding(sheet, row) for row in sheet.survivors],
             }
         ],
     }
     return msgspec.json.format(msgspec.json.encode(body), indent=1)
 
 
-def _finding(report: GeneratedReport, result: MutantResult) -> dict[str, Any]:
-    edit = result.mutant.edit
-    place = location(report.sources[result.mutant.file], edit.start, edit.end)
+def _finding(sheet: Sheet, row: Row) -> dict[str, Any]:
+    place = location(sheet.sources[row.file], row.start, row.end)
     region = {
         "startLine": place["start"]["line"],
         "startColumn": place["start"]["column"],
@@ -113,16 +90,16 @@ def _finding(report: GeneratedReport, result: MutantResult) -> dict[str, Any]:
         "endColumn": place["end"]["column"],
     }
     return {
-        "ruleId": edit.operator.replace(" ", "-"),
+        "ruleId": row.operator.replace(" ", "-"),
         "level": "warning",
-        "message": {"text": f"No test of {report.module} fails on: {edit.action} ({because(result)})"},
+        "message": {"text": f"The tests of {sheet.module} do not hold against {row.action} ({row.told})"},
         "locations": [
             {
                 "physicalLocation": {
-                    "artifactLocation": {"uri": f"reference/{result.mutant.file}"},
+                    "artifactLocation": {"uri": f"reference/{row.file}"},
                     "region": region,
                 }
             }
         ],
-        "partialFingerprints": {"mutant/v1": result.mutant.key},
+        "partialFingerprints": {"mutant/v1": row.key},
     }

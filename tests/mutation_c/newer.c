@@ -18,10 +18,10 @@ EXPORT_API int UNITY f(int a) NOTHROW { return a + 1; }
 int f(const char *RESTRICT s, U32 const n) { char *RESTRICT const t = s; static const MODEL("small") char v[] = {1}; return s[n] + t[0] + v[0]; }
 //// statements of headers
 int f(int a) {
+    UINT k = a;
     Py_BEGIN_ALLOW_THREADS
     a = a + 1;
     Py_END_ALLOW_THREADS
-    UINT k = a;
     enum {
         AAA,
         BBB
