@@ -10,11 +10,10 @@ import sqlite3
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from disks import small_disk
 from tinycourse import Ran, TinyCourse, edit, finish
 
 from ol import toolchain
@@ -357,21 +356,6 @@ def test_a_full_store_is_told(tiny: TinyCourse, tmp_path: Path) -> None:
     tiny.monkeypatch.setattr(Store, "_open", small)
     fresh = tiny.with_cache(tmp_path / "own")
     says(fresh.ol("audit", "T1"), 70, "the store of results cannot be used", "full", "OL_CACHE")
-
-
-@contextmanager
-def small_disk(folder: Path, size: str) -> Iterator[Path]:
-    folder.mkdir()
-    mount = shutil.which("mount")
-    done = subprocess.run(
-        [mount or "false", "-t", "tmpfs", "-o", f"size={size}", "none", str(folder)], capture_output=True
-    )
-    if done.returncode != 0:
-        pytest.skip("mounting a small disk needs root")
-    try:
-        yield folder
-    finally:
-        subprocess.run(["umount", "-l", str(folder)], check=True)
 
 
 @pytest.mark.parametrize("size", ["4k", "64k", "300k", "800k"])

@@ -1,6 +1,7 @@
 """`ol audit MODULE --generated`: its options, and what it prints and writes."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -9,6 +10,8 @@ from ol.errors import ToolError
 from ol.exits import Exit
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from ol.build import Builder
     from ol.manifest import Module
     from ol.report.sheet import Sheet
@@ -83,24 +86,47 @@ def run_generated(
     return Exit.PASS if report.holds else Exit.FAIL
 
 
+def writable(options: dict[str, Any]) -> None:
+    """Raises an error before minutes are spent on a report that has nowhere to go."""
+    from pathlib import Path  # here, for it costs a tenth of the start of `ol`
+
+    for name in REPORTS:
+        if options[name] and not Path(options[name]).absolute().parent.is_dir():
+            raise _unwritten(options[name], "no such folder")
+
+
 def write_reports(sheet: "Sheet", options: dict[str, Any]) -> None:
     """The files that were asked for."""
-    from pathlib import Path  # here, for it costs a tenth of the start of `ol`
+    from pathlib import Path
 
     from ol.report.mutation_schema import mutation_testing_report, sarif
     from ol.report.page import page
 
     for name, render in (("html", page), ("report", mutation_testing_report), ("sarif", sarif)):
-        if options[name] is None:
-            continue
-        path = Path(options[name])
-        made = render(sheet)
-        try:
-            path.write_bytes(made if isinstance(made, bytes) else made.encode("utf-8"))
-        except OSError as error:
-            raise ToolError(
-                f"cannot write the report: {error.strerror}",
-                where=str(path),
-                next_step="name a file in a folder that you may write to",
-                code=Exit.USAGE,
-            ) from None
+        if options[name] is not None:
+            made = render(sheet)
+            _write(Path(options[name]), made if isinstance(made, bytes) else made.encode("utf-8"))
+
+
+def _write(path: "Path", data: bytes) -> None:
+    """All of it or nothing: a file that was there stays until the new one is whole."""
+    is_special = path.exists() and not path.is_file()
+    part = path if is_special else path.with_name(f"{path.name}.part")
+    try:
+        part.write_bytes(data)
+        if not is_special:
+            part.replace(path)
+    except OSError as error:
+        if not is_special:
+            with suppress(OSError):
+                part.unlink()
+        raise _unwritten(str(path), error.strerror) from None
+
+
+def _unwritten(path: str, why: str | None) -> ToolError:
+    return ToolError(
+        f"cannot write the report: {why}",
+        where=path,
+        next_step="name a file in a folder that has room and that you may write to",
+        code=Exit.USAGE,
+    )

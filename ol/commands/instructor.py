@@ -4,7 +4,14 @@ from typing import Any
 
 import click
 
-from ol.commands.generated import REPORTS, generated_options, misused, run_generated, write_reports
+from ol.commands.generated import (
+    REPORTS,
+    generated_options,
+    misused,
+    run_generated,
+    writable,
+    write_reports,
+)
 from ol.commands.options import COMPILER, JOBS, JSON, MODULE, SEED, set_jobs
 from ol.exits import Exit
 
@@ -55,6 +62,7 @@ def audit(
     chosen = settings.course.module(module)
     set_jobs(jobs)
     store = Store(settings.results)
+    writable(options)
     if options["generated"]:
         if mutants or show:
             raise click.UsageError("planted mutants and --show do not go with --generated")

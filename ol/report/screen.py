@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
+from ol.errors import ToolError
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -32,9 +34,23 @@ def _emit(stream: Any, text: str) -> None:
         text.encode(encoding)
     except UnicodeEncodeError:
         text = text.translate(_PLAIN).encode(encoding, "backslashreplace").decode(encoding)
-    with suppress(BrokenPipeError):
+    with suppress(BrokenPipeError), _output():
         stream.write(text + "\n")
         stream.flush()
+
+
+@contextmanager
+def _output() -> Iterator[None]:
+    """A disk that is full under a redirected stream is no fault of ol."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise ToolError(
+            f"cannot write the output: {error.strerror}",
+            next_step="free some space, or send the output elsewhere",
+        ) from None
 
 
 def console() -> "Console":
@@ -60,7 +76,7 @@ def is_narrow() -> bool:
 def render(renderable: Any) -> None:
     """Prints a table or a styled text to stdout."""
     screen = console()
-    with screen.capture() as captured:
+    with _output(), screen.capture() as captured:
         screen.print(renderable)
     text = "\n".join(line.rstrip() for line in captured.get().splitlines())
     write(text)
