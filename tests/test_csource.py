@@ -87,3 +87,8 @@ def test_places_stay_true_where_tokens_are_rewritten() -> None:
         assert source.text[edit.start : edit.end] == edit.original
     assert {"1'000 -> 999", "b -> b + 1", "+ -> -"} <= {f"{e.original} -> {e.replacement}" for e in found}
     assert re.sub(r"\s", "", text) == re.sub(r"\s", "", source.text)
+
+
+def test_a_type_on_the_line_of_its_variable_is_no_statement_of_its_own() -> None:
+    _, found = small("int f(int a) { UINT k = a; return k; }")
+    assert [e.action for e in found if e.is_deletion] == []

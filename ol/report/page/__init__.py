@@ -17,8 +17,8 @@ def page(sheet: Sheet) -> str:
     title = f"{sheet.module}: {sheet.kind} mutants"
     style = (_HERE / "style.css").read_text("utf-8")
     script = (_HERE / "script.js").read_text("utf-8")
-    parts = [*_head(sheet), *_controls(sheet), '<main id="source">', *_sources(sheet), "</main>"]
-    parts += [*matrix(sheet), *_tests(sheet), *_notes(sheet)]
+    parts = [*_head(sheet), "<main>", *_controls(sheet), '<section id="source" tabindex="-1">']
+    parts += [*_sources(sheet), "</section>", *matrix(sheet), *_tests(sheet), *_notes(sheet), "</main>"]
     body = "\n".join(parts)
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
@@ -93,7 +93,7 @@ def _mutant(row: Row) -> str:
 def _tests(sheet: Sheet) -> Iterator[str]:
     yield "<h2>Tests</h2>"
     if not sheet.matrix:
-        yield '<p class="soft">Each mutant stops at its first kill; with --matrix every test counts.</p>'
+        yield '<p class="soft">Each mutant runs up to its first kill; with --matrix every test counts.</p>'
     yield '<table><thead><tr><th scope="col">test</th><th scope="col" class="num">kills</th>'
     yield '<th scope="col" class="num">of its own alone</th></tr></thead><tbody>'
     for test in sheet.tests:
