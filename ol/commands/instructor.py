@@ -1,6 +1,6 @@
 """Commands of instructors and authors."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -14,6 +14,11 @@ from ol.commands.generated import (
 )
 from ol.commands.options import COMPILER, JOBS, JSON, MODULE, SEED, set_jobs
 from ol.exits import Exit
+
+if TYPE_CHECKING:
+    from ol.build import Builder
+    from ol.fate import AuditReport
+    from ol.manifest import Module
 
 
 @click.command()
@@ -77,16 +82,31 @@ def audit(
             screen.write(planted.shown(settings.course, chosen, entry))
         return Exit.PASS
     builder = Builder(settings.course, find(compiler), settings.cache)
+    also = chosen.tests if matrix else ()
     with screen.progress() as tell:
-        also = chosen.tests if matrix else ()
         report = use_case.audit(builder, store, chosen, entries, seed=seed, also=also, progress=tell)
+    return _told(report, builder, chosen, as_json=as_json, options=options)
+
+
+def _told(
+    report: "AuditReport",
+    builder: "Builder",
+    module: "Module",
+    *,
+    as_json: bool,
+    options: dict[str, Any],
+) -> Exit:
+    """Prints and writes what came of an audit of planted mutants."""
+    from ol.planted import planted
     from ol.report import audit as render
+    from ol.report import screen
 
     if any(options[name] for name in REPORTS):
         from ol.report.planted_sheet import of_planted
 
-        reference = builder.reference_sources(chosen)
-        mutated = {e.id: use_case.planted(settings.course, chosen, e, reference).sources for e in entries}
+        reference = builder.reference_sources(module)
+        mutants = [m.entry for m in report.mutants]
+        mutated = {e.id: planted(builder.course, module, e, reference).sources for e in mutants}
         write_reports(of_planted(report, reference, mutated), options)
     if as_json:
         screen.write(render.document(report).decode())
