@@ -51,6 +51,11 @@ class Tally:
         return rate * luck / (seconds + _START)
 
 
+_DECIDING = (
+    *("generated/mass.py", "generated/reach.py"),
+    *("schemata/probe.py", "operators/change.py", "operators/asked.py"),
+)
+"""Sources that decide of a kill, or of the reason why there was none."""
 _ENOUGH = 8
 _START = 0.005
 """Seconds that a run costs beside the test."""
@@ -219,6 +224,6 @@ def context(bed: Testbed) -> str:
     builder = bed.builder
     digest.update(builder.key({}, Sanitizer.ASAN.flags).encode())
     digest.update(judges().encode())
-    for name in ("mass.py", "reach.py"):
-        digest.update((Path(__file__).parent / name).read_bytes())
+    for name in _DECIDING:
+        digest.update((Path(__file__).parents[1] / name).read_bytes())
     return digest.hexdigest()
