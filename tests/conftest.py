@@ -49,12 +49,8 @@ def any_compiler() -> str:
 
 @pytest.fixture(scope="session")
 def shared_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A cache for the whole session, also where several processes share it: what is in it is never built
-    again."""
-    base = tmp_path_factory.getbasetemp()
-    shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
-    (shared / "cache").mkdir(exist_ok=True)
-    return shared / "cache"
+    """A cache for the whole session: what is in it is never built again."""
+    return tmp_path_factory.mktemp("cache")
 
 
 @pytest.fixture
