@@ -15,7 +15,7 @@ from ol.course import Course
 from ol.lane import Sources
 from ol.manifest import Language, Module
 from ol.parallel import PARSING
-from ol.policy import Refusal, check_object, check_python, check_source, placed
+from ol.policy import Refusal, check_python, check_source, placed
 from ol.signatures import Mismatch, mismatches
 from ol.store import Store
 from ol.testbed import UnitObjects
@@ -99,6 +99,8 @@ def refused_objects(
         )
         found = _remembered(store, key)
         if found is None:
+            from ol.policy.object import check_object  # here, for it takes long to load
+
             refusals = check_object(built.path.read_bytes(), module, linked)
             found = _remember(store, key, placed(refusals, sources))
         if found:

@@ -3,15 +3,17 @@
 `ol check` calls it once, a class a thousand times; arguments and result can be pickled.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
+from importlib import import_module
 
 from ol.build import Builder, CompileError
 from ol.gate import refused_objects, refused_python, refused_signatures, refused_sources
 from ol.lane import Sources
 from ol.manifest import Module, TestEntry, Way
+from ol.parallel import together
 from ol.store import Store
-from ol.submission import diagnosed, with_prototypes
 from ol.testbed import Testbed, UnitObjects, builds_of, prepare
 from ol.verdict import Grade, Outcome, Refused, TestResult, Verdict
 
@@ -69,12 +71,28 @@ def _outcome(
     bed = prepare(builder, store, module, dependencies, tests, seed=seed).careful()
     bed = replace(bed, patient=False)
     try:
-        unit = bed.build(submission, builds_of(tests))
+        unit = _built(bed, submission, tests)
     except CompileError as error:
+        from ol.submission import diagnosed  # here and below, for a unit that is fine needs no parser
+
         return [diagnosed(course, module, submission, error.diagnostics)], []
     if refused := refused_objects(course, store, module, submission, unit):
+        from ol.submission import with_prototypes
+
         return with_prototypes(course, module, submission, refused), []
     return [], _explained(bed, unit, bed.run(unit, tests))
+
+
+def _built(bed: Testbed, submission: Sources, tests: Sequence[TestEntry]) -> UnitObjects:
+    """The unit; meanwhile what comes next is loaded. Raises CompileError."""
+    found: list[UnitObjects] = []
+    calls: list[Callable[[], object]] = [
+        lambda: found.append(bed.build(submission, builds_of(tests))),
+        partial(import_module, "ol.policy.object"),
+        partial(import_module, "ol.judge"),
+    ]
+    together(calls)
+    return found[0]
 
 
 def _explained(bed: Testbed, unit: UnitObjects, results: list[TestResult]) -> list[TestResult]:

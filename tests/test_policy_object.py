@@ -7,7 +7,8 @@ import pytest
 from compiling import BUILDS, COMPILERS, OBJECT, ROOT, SHARED, DoesNotCompile, made
 
 from ol.manifest import Language, Module, parse_module
-from ol.policy import Rule, check_object, check_source
+from ol.policy import Rule, check_source
+from ol.policy.object import check_object
 
 MODULES = {
     p.stem: parse_module(p.read_text(), p.name) for p in (ROOT / "course" / "modules").glob("*.toml")

@@ -1,4 +1,5 @@
-"""What a unit may be made of: the front of the policies on source and object. Pure.
+"""What a unit may be made of: the front of the policies on sources. That on objects is ol.policy.object,
+which takes long to load. Pure.
 
 The policy is a filter in front of sandbox, limits and judge, not a boundary. Three things only it stops:
 switching a sanitizer off, behaving otherwise under one, and talking to its runtime.
@@ -7,12 +8,11 @@ switching a sanitizer off, behaving otherwise under one, and talking to its runt
 from collections.abc import Mapping
 from dataclasses import replace
 
-from ol.policy.object import check_object
 from ol.policy.python import check_python
 from ol.policy.refusal import Refusal, Rule
 from ol.policy.source import check_source, first_use
 
-__all__ = ["Refusal", "Rule", "check_object", "check_python", "check_source", "placed"]
+__all__ = ["Refusal", "Rule", "check_python", "check_source", "placed"]
 
 
 def placed(refusals: tuple[Refusal, ...], sources: Mapping[str, bytes]) -> tuple[Refusal, ...]:

@@ -54,7 +54,8 @@ def record(scratch: str) -> None:
         if cwd.name.startswith("build-"):
             kept = Path(tempfile.mkdtemp(dir=scratch, prefix="kept-"))
             shutil.copytree(cwd, kept, dirs_exist_ok=True)
-            kept.chmod(0o777)
+            for path in (kept, *kept.rglob("*")):  # the compiler runs as whoever it ran as
+                path.chmod(0o777)
         done = real(argv, cwd=cwd, env=env, **how)
         logs = [part for word in (*argv, *env.values()) for part in _logs(word)]
         call = {
