@@ -2,28 +2,11 @@
 
 from collections.abc import Mapping
 
-from ol.csource.macros import TYPE_WORDS, Macro
+from ol.csource.dialect import KEYWORDS
+from ol.csource.macros import Macro
 from ol.csource.tokens import Kind, Token
 
-NO_TYPES = TYPE_WORDS | frozenset(
-    [
-        "break",
-        "case",
-        "continue",
-        "default",
-        "do",
-        "else",
-        "for",
-        "goto",
-        "if",
-        "return",
-        "sizeof",
-        "switch",
-        "typedef",
-        "while",
-        "_Alignof",
-    ]
-)
+NO_TYPES = KEYWORDS | {"_Alignof"}
 _QUALIFIERS = ("const", "volatile", "static", "register", "extern", "inline", "restrict")
 
 
