@@ -9,7 +9,7 @@ from ol.build import Builder
 from ol.course import Course, find_course
 from ol.generated.audit import audit_generated
 from ol.generated.equivalent import functions_of
-from ol.generated.mass import Job, shards
+from ol.generated.mass import Baseline, Job, shards
 from ol.generated.model import Mutant, MutantResult, State
 from ol.generated.scope import Scope, changed_lines
 from ol.operators import apply_edit
@@ -167,3 +167,10 @@ def test_the_runs_of_a_mutant_stay_with_one_supervisor_and_every_run_is_dealt() 
         (part,) = [part for part in dealt if any(j.mutant is mutant for j in part)]
         at = [k for k, j in enumerate(part) if j.mutant is mutant]
         assert at == list(range(at[0], at[0] + len(tests)))
+
+
+def test_a_mutant_never_has_more_time_than_its_test() -> None:
+    test = find_course(ROOT / "ol").module("L9.2").tests[0]
+    quick, slow = Baseline(stream=b"", seconds=0.1), Baseline(stream=b"", seconds=0.9 * test.seconds)
+    assert 4 * quick.seconds < quick.limit(test) < test.seconds
+    assert slow.limit(test) == test.seconds

@@ -33,9 +33,9 @@ class Baseline:
     stream: bytes
     seconds: float
 
-    @property
-    def limit(self) -> float:
-        return 4 * self.seconds + 0.06
+    def limit(self, test: TestEntry) -> float:
+        """Seconds that a mutant has in the test, never more than the test itself."""
+        return min(4 * self.seconds + 0.06, test.seconds)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,7 +81,7 @@ class Mass:
                 mutant=n,
                 test=t,
                 sanitizer=self.sanitizer,
-                limit=patience * (self.baseline[t.id].limit if self.baseline else t.seconds),
+                limit=patience * (self.baseline[t.id].limit(t) if self.baseline else t.seconds),
             )
             for n, t in runs
         ]
