@@ -121,6 +121,9 @@ def _found(place: _Place, modules: dict[str, str], more: frozenset[str]) -> Foun
             root = _root(owner)
             if not isinstance(context, ast.Load) and root in modules and root not in place.local:
                 yield Rule.PATCHING, f"{ast.unparse(place.node)} is changed", names.PATCHING
+        case ast.MatchClass(kwd_attrs=attributes):
+            for attribute in attributes:
+                yield from _attribute(attribute, place.is_type)
         case ast.Call(func=ast.Name(id="getattr" | "setattr" | "delattr" as call), args=[_, asked, *_]):
             if not (isinstance(asked, ast.Constant) and isinstance(asked.value, str)):
                 yield Rule.REFLECTION, f"{call} of a name that is computed", names.COMPUTED
