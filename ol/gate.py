@@ -5,12 +5,14 @@ nothing.
 """
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Callable, Collection, Iterable
 from functools import cache
 from pathlib import Path
+from typing import ParamSpec
 
 import msgspec
 
+from ol.build import Built
 from ol.course import Course
 from ol.lane import Sources
 from ol.manifest import Language, Module
@@ -22,6 +24,8 @@ from ol.testbed import UnitObjects
 from ol.toolchain import Sanitizer
 from ol.verdict import Refused
 
+P = ParamSpec("P")
+
 
 def refused_sources(course: Course, store: Store, sources: Sources) -> list[Refused]:
     """What the policy on sources refuses of a unit."""
@@ -31,10 +35,7 @@ def refused_sources(course: Course, store: Store, sources: Sources) -> list[Refu
         if name.endswith(".py"):
             continue
         key = _key("source", [name.encode(), text, *(h.encode() for h in headers)])
-        known = _remembered(store, key)
-        if known is None:
-            known = _remember(store, key, check_source(text, name, headers=headers))
-        found += known
+        found += _once(store, key, check_source, text, name, headers=headers)
     return found
 
 
@@ -46,16 +47,16 @@ def refused_python(store: Store, module: Module, sources: Sources) -> list[Refus
         if not name.endswith(".py"):
             continue
         key = _key("Python", [name.encode(), text, *(m.encode() for m in module.may_import)])
-        known = _remembered(store, key)
-        if known is None:
-            with PARSING:
-                try:
-                    refusals = check_python(text, name, may_import=module.may_import)
-                except (SyntaxError, ValueError):
-                    continue
-            known = _remember(store, key, refusals)
-        found += known
+        found += _once(store, key, _checked_python, module, text, name)
     return found
+
+
+def _checked_python(module: Module, text: bytes, name: str) -> Iterable[Refusal]:
+    with PARSING:
+        try:
+            return check_python(text, name, may_import=module.may_import)
+        except (SyntaxError, ValueError):
+            return ()
 
 
 def refused_signatures(course: Course, module: Module, sources: Sources) -> list[Refused]:
@@ -97,15 +98,17 @@ def refused_objects(
         key = _key(
             "object", [built.key.encode(), msgspec.json.encode(module), " ".join(sorted(linked)).encode()]
         )
-        found = _remembered(store, key)
-        if found is None:
-            from ol.policy.object import check_object  # here, for it takes long to load
-
-            refusals = check_object(built.path.read_bytes(), module, linked)
-            found = _remember(store, key, placed(refusals, sources))
-        if found:
+        if found := _once(store, key, _checked_object, module, linked, built, sources):
             return found
     return []
+
+
+def _checked_object(
+    module: Module, linked: Collection[str], built: Built, sources: Sources
+) -> Iterable[Refusal]:
+    from ol.policy.object import check_object  # here, for it takes long to load
+
+    return placed(check_object(built.path.read_bytes(), module, linked), sources)
 
 
 def contract_headers(course: Course) -> tuple[str, ...]:
@@ -113,13 +116,14 @@ def contract_headers(course: Course) -> tuple[str, ...]:
     return tuple(sorted(p.relative_to(course.include).as_posix() for p in course.include.rglob("*.h")))
 
 
-def _remembered(store: Store, key: str) -> list[Refused] | None:
+def _once(
+    store: Store, key: str, check: Callable[P, Iterable[Refusal]], *given: P.args, **named: P.kwargs
+) -> list[Refused]:
+    """What a policy finds, or what it found of the same bytes."""
     blob = store.get(key)
-    return None if blob is None else msgspec.json.decode(blob, type=list[Refused])
-
-
-def _remember(store: Store, key: str, refusals: Iterable[Refusal]) -> list[Refused]:
-    found = [_refused(r) for r in refusals]
+    if blob is not None:
+        return msgspec.json.decode(blob, type=list[Refused])
+    found = [_refused(r) for r in check(*given, **named)]
     store.put([(key, msgspec.json.encode(found))])
     return found
 
