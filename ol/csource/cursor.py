@@ -1,6 +1,7 @@
 """The tokens of a text, one after the other, and what stands around each."""
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
 
@@ -12,7 +13,7 @@ _SHOUTED = re.compile(r"(?:[A-Za-z]\w*_)?[A-Z][A-Z\d]{2,}")
 
 
 @dataclass
-class Cursor:
+class Cursor(ABC):
     """`notes` are (offset, reason) of what was left out of mutation."""
 
     text: str
@@ -25,9 +26,9 @@ class Cursor:
     depth: int = 0
     """Of braces."""
 
+    @abstractmethod
     def _step(self, index: int) -> int:
         """Rewrites the token at `index`; the index of the next one to be read."""
-        raise NotImplementedError
 
     def rewrite(self, tokens: list[Token]) -> list[Token]:
         self.tokens, self.partner = tokens, matches(tokens)
