@@ -118,17 +118,13 @@ def _bed(
 
 
 def _prepared(engine: Engine, clock: _Clock) -> tuple[str, ...]:
-    _ = engine.wanted
+    _ = engine.wanted  # once, before several threads ask for it
     kinds = [s for s in (Sanitizer.ASAN, Sanitizer.TSAN) if engine.tests(s)]
-    calls: list[Callable[[], object]] = [partial(_watch, engine), *(partial(engine.mass, s) for s in kinds)]
+    calls: list[Callable[[], object]] = [lambda: engine.reach, *(partial(engine.mass, s) for s in kinds)]
     together(calls)
     never = engine.prove_the_switch()
     clock.lap("building")
     return never
-
-
-def _watch(engine: Engine) -> object:
-    return engine.reach
 
 
 def _is_settled(known: Known, *, matrix: bool) -> bool:

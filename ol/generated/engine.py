@@ -82,7 +82,7 @@ class Engine:
     @cached_property
     def reach(self) -> Reach:
         self.progress(f"{self.bed.module.id}: watching what the tests reach", 0, 1)
-        return probe(self.units, self.dependencies, seed=self.bed.seed)
+        return probe(self.units, self.dependencies, self.folder / "probe", seed=self.bed.seed)
 
     @cached_property
     def wanted(self) -> Mapping[str, tuple[Record, ...]]:
@@ -105,9 +105,9 @@ class Engine:
             times = 1 if leaks else 2
             baseline = _measured(made, self.tests(sanitizer), self.bed.module.id, times)
             folder = self.folder / (made.name or "asan")
-            with disk_errors(folder):
+            with disk_errors(self.bed.builder.cache):
                 folder.mkdir()
-                made.learn(baseline, folder)
+                made.learn(self.tests(sanitizer), baseline, folder)
             self._masses[sanitizer, leaks] = made
         return self._masses[sanitizer, leaks]
 

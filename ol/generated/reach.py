@@ -4,7 +4,6 @@ The probe build runs every test once. Its two tables lie in a file that all chil
 share, so what was met before a crash is kept as well.
 """
 
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
@@ -93,8 +92,9 @@ class Reach:
         return Why.UNKNOWN if bits & UNKNOWN else Why.NEVER_DIFFERENT
 
 
-def probe(units: Units, dependencies: Mapping[str, Sources], *, seed: int) -> Reach:
-    """Runs all C tests of the module on the probe build; nothing is told where it cannot be built."""
+def probe(units: Units, dependencies: Mapping[str, Sources], folder: Path, *, seed: int) -> Reach:
+    """Runs all C tests of the module on the probe build, with their tables in `folder`; nothing is told
+    where it cannot be built."""
     tests = [t for t in units.module.tests if t.language is Language.C]
     size = -(-units.size // _PAGE) * _PAGE
     made = {u.path: u.probe(units.left_out, size).encode("utf-8") for u in units.units}
@@ -104,12 +104,10 @@ def probe(units: Units, dependencies: Mapping[str, Sources], *, seed: int) -> Re
     except CompileError:
         return Reach(tables={})
     lane = plain_lane(units.builder, units.module, dependencies).warm()
-    with (
-        disk_errors(units.builder.cache),
-        tempfile.TemporaryDirectory(prefix="run-", dir=units.builder.cache) as name,
-    ):
-        trials = [Trial(unit=unit, mutant=0, test=t, sanitizer=Sanitizer.NONE) for t in tests]
-        found = together([partial(_table, lane, t, Path(name), size, seed) for t in trials])
+    trials = [Trial(unit=unit, mutant=0, test=t, sanitizer=Sanitizer.NONE) for t in tests]
+    with disk_errors(units.builder.cache):
+        folder.mkdir()
+        found = together([partial(_table, lane, t, folder, size, seed) for t in trials])
     return Reach(tables={t.id: table for t, table in zip(tests, found, strict=True)})
 
 
