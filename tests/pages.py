@@ -37,15 +37,20 @@ class Page(HTMLParser):
         self.text.append(data)
 
 
-def fetched_schema(folder: Path) -> Any:
-    """That of mutation-testing-report-schema, from its package; skipped where it cannot be had."""
+def fetched(package: str, folder: Path) -> Path:
+    """The files of an npm package, unpacked in `folder`; skipped where it cannot be had."""
     npm = shutil.which("npm")
     if not npm:
         pytest.skip("no npm")
-    argv = [npm, "pack", "--silent", "mutation-testing-report-schema@3"]
-    done = subprocess.run(argv, cwd=folder, capture_output=True, timeout=120)
+    done = subprocess.run([npm, "pack", "--silent", package], cwd=folder, capture_output=True, timeout=120)
     if done.returncode != 0:
-        pytest.skip("the schema cannot be fetched")
+        pytest.skip(f"{package} cannot be fetched")
     (packed,) = folder.glob("*.tgz")
     shutil.unpack_archive(packed, folder, "gztar")
-    return json.loads((folder / "package/src/mutation-testing-report-schema.json").read_text())
+    return folder / "package"
+
+
+def fetched_schema(folder: Path) -> Any:
+    """That of mutation-testing-report-schema, from its package."""
+    files = fetched("mutation-testing-report-schema@3", folder)
+    return json.loads((files / "src/mutation-testing-report-schema.json").read_text())

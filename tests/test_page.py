@@ -2,13 +2,13 @@
 
 import json
 import shutil
-import subprocess
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from pages import fetched
 from tinycourse import ROOT, TinyCourse, finish
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
@@ -132,13 +132,7 @@ def test_the_page_is_read_without_scripts(browser: Any, audited: Any) -> None:
 @pytest.fixture(scope="module")
 def axe(tmp_path_factory: pytest.TempPathFactory) -> str:
     """A checker of accessibility; skipped where it cannot be fetched."""
-    folder, npm = tmp_path_factory.mktemp("axe"), shutil.which("npm")
-    argv = [npm or "false", "pack", "--silent", "axe-core@4"]
-    done = subprocess.run(argv, cwd=folder, capture_output=True, timeout=120)
-    if done.returncode != 0:
-        pytest.skip("axe-core cannot be fetched")
-    shutil.unpack_archive(next(folder.glob("*.tgz")), folder, "gztar")
-    return (folder / "package" / "axe.min.js").read_text()
+    return (fetched("axe-core@4", tmp_path_factory.mktemp("axe")) / "axe.min.js").read_text()
 
 
 @each_scheme
