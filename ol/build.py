@@ -102,7 +102,7 @@ class Builder:
         )
 
     def supervisor(self, sanitizer: Sanitizer) -> Built:
-        names = ("supervisor.c", "child.c", "watch.c", "tree.c", "tidy.c", "baseline.c")
+        names = ("supervisor.c", "child.c", "watch.c", "tree.c", "tidy.c", "baseline.c", "bind.c")
         sources = {n: (self.course.testkit / n).read_bytes() for n in names}
         extra = (f"-I{self.course.testkit}", "-ldl")
         return self._make("supervisor", sources, (*sanitizer.flags, *extra), "")

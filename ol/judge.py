@@ -135,6 +135,8 @@ def _endings(unit: Frame, finished: bool, *, has_report: bool) -> Iterator[Failu
     match unit.ending:
         case Ending.TIMED_OUT:
             yield _ended(Way.TIMEOUT, f"still running after {unit.wall:.1f} s", unit)
+        case Ending.SPENT:
+            yield _ended(Way.TIMEOUT, "still running after many times the steps of the original", unit)
         case Ending.OUT_OF_MEMORY:
             yield _ended(Way.MEMORY, f"used {unit.peak // 1024} MB of memory", unit)
         case Ending.FLOODED:

@@ -28,6 +28,8 @@ class Trial:
     sanitizer: Sanitizer
     limit: float = 0.0
     """Seconds that it may take where those of the test are not meant; 0 where they are."""
+    steps: int = 0
+    """That the mutant may take; 0 for any number."""
 
     @property
     def seconds(self) -> float:
@@ -51,6 +53,7 @@ class Lane:
                     seconds=t.seconds,
                     seed=seed,
                     mutant=t.mutant,
+                    steps=t.steps,
                     unless_late=not patient,
                 )
                 for t in trials
@@ -80,6 +83,10 @@ class Lane:
         if isinstance(self.runner, PyRunner):
             return self
         return replace(self, runner=replace(self.runner, baseline=baseline, stops=stops))
+
+    def telling(self, name: str, value: str) -> "Lane":
+        """The same with a variable in its environment, for a unit that writes down what it met."""
+        return replace(self, runner=replace(self.runner, variables=((name, value),)))
 
     def key(self, test: TestEntry, seed: int) -> str:
         return " ".join([self.runner.key, test.id, str(seed), *(b.key for b in self.before)])

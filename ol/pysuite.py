@@ -35,6 +35,8 @@ class PyRunner:
     suite: Path
     cache: Path
     fixtures: Path | None = None
+    variables: tuple[tuple[str, str], ...] = ()
+    """More of the environment, for a unit that writes down what it met."""
     sandbox: Sandbox = OUTSIDE
 
     @cached_property
@@ -100,7 +102,8 @@ class PyRunner:
             supervisor = place.at(self.testkit / "pysupervisor.py")
             argv = [sys.executable, "-I", supervisor, place.at(suite), str(place.logs / "log")]
             argv += [place.at(self.fixtures)] if self.fixtures else []
-            return exchange(place.command(argv), requests, cwd=place.cwd, env=environment())
+            env = environment() | dict(self.variables)
+            return exchange(place.command(argv), requests, cwd=place.cwd, env=env)
 
     def _shown(self) -> Path:
         """The suite as this role may read it: to the unit's, a copy without the parts of the oracle."""

@@ -23,6 +23,8 @@ class Ending(IntEnum):
     """It was not to be run any more: a test before it timed out, or has shown what was to be known."""
     SAME = 7
     """It wrote byte for byte what the baseline wrote, and nothing else happened. The stream is left out."""
+    SPENT = 8
+    """It took more steps than it was given."""
 
 
 class Kind(IntEnum):

@@ -29,6 +29,8 @@ class Request:
     seconds: float
     seed: int = 0
     mutant: int = 0
+    steps: int = 0
+    """That a mutant may take in a unit that counts them; 0 for any number."""
     unless_late: bool = False
     """Not to be run once another test of the same call has timed out."""
 
@@ -37,7 +39,8 @@ class Request:
 class Runner:
     """A supervisor with a suite, ready to run.
 
-    `fixtures` is None in the unit role. `leaks` and `symbols` cost several times the rest of a run.
+    `fixtures` is None in the unit role. `symbols` cost several times the rest of a run, and so does
+    `leaks` where a test ends with more on the heap, or less, than it began with.
     """
 
     toolchain: Toolchain
@@ -187,7 +190,8 @@ def one_by_one(run: Callable[[Request], list[Frame] | None], requests: Sequence[
 def _line(number: int, q: Request) -> str:
     units = " ".join(f"./{unit.path.name}" for unit in q.units)
     wall = round(q.seconds * 1000) * (-1 if q.unless_late else 1)
-    return f"{number} {wall} {RSS_MB} {q.seed} {q.mutant} {q.test} {units}\n"
+    mutant = f"{q.mutant}:{q.steps}" if q.steps else str(q.mutant)
+    return f"{number} {wall} {RSS_MB} {q.seed} {mutant} {q.test} {units}\n"
 
 
 def _quoted(path: Path) -> str:

@@ -14,6 +14,7 @@
 
 /* Present in a build with a leak detector; writes to the sanitizer's own log. */
 extern int __lsan_do_recoverable_leak_check(void) __attribute__((weak));
+extern size_t __sanitizer_get_current_allocated_bytes(void) __attribute__((weak));
 
 /* Present in a build with TSan, which may start a thread of its own. */
 extern void __tsan_init(void) __attribute__((weak));
@@ -55,13 +56,42 @@ static void fail(const char *what, const char *why) {
     _exit(97);
 }
 
-static void open_units(const struct request *q) {
+/* The variables of an object with mutants; the last two only where it counts its steps. */
+static struct {
+    int *mutant;
+    long long *steps_left;
+    void (**spent)(void);
+} switches[MAX_OBJECTS];
+static int n_switches;
+
+const char *open_units(const struct request *q) {
+    n_switches = 0;
     for (int k = 0; k < q->n_objects; k++) {
         void *unit = dlopen(q->object[k], RTLD_NOW | RTLD_GLOBAL);
-        if (!unit) fail("cannot open a unit", dlerror());
-        int *selector = q->mutant ? dlsym(unit, "ol_mutant") : NULL;
-        if (selector) *selector = q->mutant;
+        if (!unit) return dlerror();
+        switches[n_switches].mutant = dlsym(unit, "ol_mutant");
+        switches[n_switches].steps_left = dlsym(unit, "ol_steps_left");
+        *(void **)&switches[n_switches].spent = dlsym(unit, "ol_spent");
+        if (switches[n_switches].mutant) n_switches++;
     }
+    return NULL;
+}
+
+static void end_spent(void) { kill(getpid(), SPENT_SIGNAL); }
+
+static void switch_to(const struct request *q) {
+    for (int k = 0; k < n_switches; k++) {
+        *switches[k].mutant = q->mutant;
+        if (q->steps == 0 || !switches[k].steps_left || !switches[k].spent) continue;
+        *switches[k].steps_left = q->steps;
+        *switches[k].spent = end_spent;
+    }
+}
+
+/* What the heap holds; 0 where nobody counts. A test that ends with what it began with has no leak: of all
+ * that it took nothing is left. To look for one costs more than most tests. */
+static size_t held_bytes(void) {
+    return __sanitizer_get_current_allocated_bytes ? __sanitizer_get_current_allocated_bytes() : 0;
 }
 
 _Noreturn void child_main(const struct ol_suite *suite, const struct request *q, int stream, pid_t supervisor) {
@@ -71,11 +101,17 @@ _Noreturn void child_main(const struct ol_suite *suite, const struct request *q,
     prctl(PR_SET_DUMPABLE, 1); /* the leak detector traces this process */
     take_limits(&q->limits);
     if (!q->fixtures) tidy_before();
-    open_units(q);
+    if (!q->warm) {
+        const char *why = open_units(q);
+        if (why) fail("cannot open a unit", why);
+        bind_all(suite);
+    }
+    if (q->mutant) switch_to(q);
+    size_t held = held_bytes();
     suite->run(q->test, &(struct ol_context){q->seed, stream, q->fixtures, fail_thread_at});
     fflush(NULL);
     if (!q->fixtures) tidy_after(stream, __tsan_init != NULL);
-    if (__lsan_do_recoverable_leak_check) __lsan_do_recoverable_leak_check();
+    if (__lsan_do_recoverable_leak_check && (held == 0 || held_bytes() != held)) __lsan_do_recoverable_leak_check();
     suite->finish();
     _exit(0); /* no destructor or atexit handler of a unit has a say after the end */
 }

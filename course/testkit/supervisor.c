@@ -10,6 +10,7 @@
  * With --baseline a run that went as FOLDER says is told in a word; with --stop a mutant that did anything
  * else meets no more of the tests that follow for it.
  * A request is one line:  NUMBER WALL_MS RSS_MB SEED MUTANT TEST OBJECT...
+ * MUTANT may be followed by a colon and the number of steps that the mutant may take.
  * A negative WALL_MS is the same limit, but not run once a test of this supervisor has timed out.
  * Objects are paths relative to the working directory, without white space. A result is a frame, little
  * endian: u32 length of the rest, u32 number, u8 ending, i32 code, u64 wall in us, u64 peak in KiB, then
@@ -125,7 +126,9 @@ static struct request parse(char *line, const struct ol_suite *suite, const char
     q.limits.wall_ms = labs(wall_ms);
     q.limits.rss_mb = strtol(field[2], NULL, 10);
     q.seed = strtoull(field[3], NULL, 10);
-    q.mutant = (int)strtol(field[4], NULL, 10);
+    char *steps;
+    q.mutant = (int)strtol(field[4], &steps, 10);
+    if (*steps == ':') q.steps = strtoll(steps + 1, NULL, 10);
     q.test = find(suite, field[5]);
     for (char *object; (object = strsep(&rest, " \n"));)
         if (*object) {
@@ -175,9 +178,34 @@ static struct manner read_manner(int *argc, char ***argv) {
     return m;
 }
 
-static void warm_up(const struct request *q) {
-    for (int k = 0; k < q->n_objects; k++)
-        if (!dlopen(q->object[k], RTLD_NOW | RTLD_GLOBAL)) fault("cannot open a unit", dlerror());
+/* Present in a build with a sanitizer that reports addresses. */
+extern int __sanitizer_get_module_and_offset_for_pc(void *pc, char *path, size_t room, void **offset) __attribute__((weak));
+
+static int are_open(const struct request *q, char **open, int n_open) {
+    for (int k = 0; k < q->n_objects && q->n_objects == n_open; k++)
+        if (strcmp(q->object[k], open[k]) != 0) return 0;
+    return q->n_objects == n_open;
+}
+
+/* What every child would do at first, once for all of them: opens the units, and has the sanitizer learn
+ * what is loaded where, which a report needs. */
+static void warm_up(const struct ol_suite *suite, struct request *q) {
+    static char *open[MAX_OBJECTS];
+    static int n_open;
+    q->warm = 1;
+    if (are_open(q, open, n_open)) return;
+    const char *why = open_units(q);
+    if (why) fault("cannot open a unit", why);
+    bind_all(suite);
+    for (int k = 0; k < q->n_objects; k++) {
+        free(open[k]);
+        if (!(open[k] = strdup(q->object[k]))) fault("no memory", q->object[k]);
+    }
+    n_open = q->n_objects;
+    char path[4096];
+    void *offset;
+    if (__sanitizer_get_module_and_offset_for_pc)
+        __sanitizer_get_module_and_offset_for_pc((void *)(uintptr_t)warm_up, path, sizeof path, &offset);
 }
 
 static void answer_all(const struct ol_suite *suite, const struct manner *m, const char *fixtures) {
@@ -187,7 +215,7 @@ static void answer_all(const struct ol_suite *suite, const struct manner *m, con
     while (getline(&line, &room, stdin) > 0) {
         struct request q = parse(line, suite, fixtures);
         q.alone = m->alone;
-        if (m->warm) warm_up(&q);
+        if (m->warm) warm_up(suite, &q);
         struct outcome o = {.ending = NO_SUCH_TEST, .stream.fd = -1, .out.fd = -1, .err.fd = -1};
         size_t n_report = 0;
         if (q.test >= 0 && ((late && q.unless_late) || (q.mutant && q.mutant == stopped))) {

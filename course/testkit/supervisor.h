@@ -2,6 +2,7 @@
 #ifndef OL_SUPERVISOR_H
 #define OL_SUPERVISOR_H
 
+#include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -9,6 +10,9 @@
 #include "ol_suite.h"
 
 enum { MAX_OBJECTS = 32 };
+
+/* Ends a mutant that has taken all its steps. */
+enum { SPENT_SIGNAL = SIGXCPU };
 
 struct limits {
     long wall_ms, rss_mb;
@@ -22,7 +26,9 @@ struct request {
     uint64_t seed;
     int unless_late; /* not to be run once a test has timed out */
     int alone;  /* in a namespace of processes that holds nothing else */
+    int warm;   /* its objects are open already, and the suite is bound to them */
     int mutant; /* value for the unit's selector; 0 leaves it alone */
+    long long steps; /* that a mutant may take; 0: any number */
     struct limits limits;
     const char *fixtures;
     int n_objects;
@@ -30,7 +36,7 @@ struct request {
 };
 
 /* How a child ended; the numbers are part of the protocol with ol/stream.py. */
-enum ending { EXITED = 0, SIGNALLED = 1, TIMED_OUT = 2, OUT_OF_MEMORY = 3, FLOODED = 4, NO_SUCH_TEST = 5, NOT_RUN = 6, SAME = 7 };
+enum ending { EXITED = 0, SIGNALLED = 1, TIMED_OUT = 2, OUT_OF_MEMORY = 3, FLOODED = 4, NO_SUCH_TEST = 5, NOT_RUN = 6, SAME = 7, SPENT = 8 };
 
 /* Bytes kept from a descriptor: all up to `cap`, or the first and last half of it. */
 struct capture {
@@ -49,6 +55,9 @@ struct outcome {
     struct capture stream, out, err;
 };
 
+/* child.c: opens a request's objects; NULL, or why it could not. */
+const char *open_units(const struct request *q);
+
 /* child.c: in the forked child; does not return. */
 _Noreturn void child_main(const struct ol_suite *suite, const struct request *q, int stream, pid_t supervisor);
 
@@ -59,6 +68,9 @@ void capture_free(struct capture *c);
 
 /* baseline.c: whether a test wrote byte for byte what FOLDER/<its name> holds. */
 int is_baseline(const char *folder, const struct ol_suite *suite, int test, const struct capture *stream);
+
+/* bind.c: to be called once the units are open. */
+void bind_all(const struct ol_suite *suite);
 
 /* tree.c: all processes below the supervisor. */
 uint64_t tree_kb(void);

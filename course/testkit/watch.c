@@ -190,5 +190,6 @@ void watch(pid_t pid, const struct request *q, struct outcome *o) {
         if (read_ready(o, -1, TICK_MS) <= 0) break;
     }
     if (o->ending == EXITED && WIFSIGNALED(status)) o->ending = SIGNALLED;
+    if (o->ending == SIGNALLED && q->steps > 0 && WTERMSIG(status) == SPENT_SIGNAL) o->ending = SPENT;
     o->code = WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status);
 }

@@ -2,7 +2,7 @@
 
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -19,7 +19,7 @@ from ol.generated.model import GeneratedReport, Known, Ledger, Mutant, Timing
 from ol.generated.scope import Scope, chosen
 from ol.generated.units import Units, find_units
 from ol.generated.verdicts import Found, report_of
-from ol.manifest import Module, TestEntry
+from ol.manifest import Module
 from ol.parallel import together
 from ol.store import Store
 from ol.testbed import Testbed, prepare
@@ -155,17 +155,8 @@ def _until_one_of_each_code_is_left(ledger: Ledger, play: Callable[[Ledger], Non
 
 
 def _all_builds(engine: Engine, left: Ledger) -> None:
-    """All tests; then survivors again with leak detection, under TSan where a test has threads, and from
-    Python."""
+    """All tests; then survivors again under TSan where a test has threads, and from Python."""
     engine.run(Sanitizer.ASAN, left, engine.by_promise)
-    left = alive(left)
-
-    def telling(mutant: Mutant) -> Sequence[TestEntry]:
-        tests = engine.by_promise(mutant)
-        return [t for t in tests if t.threads or engine.reach.promise(t, mutant.number)]
-
-    if left and engine.units.may_leak:
-        engine.run(Sanitizer.ASAN, left, telling, leaks=True, label="survivors with leak detection")
     for sanitizer, label in ((Sanitizer.TSAN, "under TSan"), (Sanitizer.NONE, "from Python")):
         left = alive(left)
         if left and engine.tests(sanitizer):

@@ -74,7 +74,7 @@ class Engine:
     """For files that are needed as long as this."""
     runs: int = 0
     tally: Tally = field(default_factory=Tally)
-    _masses: dict[tuple[Sanitizer, bool], Mass] = field(default_factory=dict)
+    _masses: dict[Sanitizer, Mass] = field(default_factory=dict)
 
     def tests(self, sanitizer: Sanitizer) -> list[TestEntry]:
         return [t for t in self.bed.module.tests if sanitizer in sanitizers_of(t)]
@@ -82,34 +82,35 @@ class Engine:
     @cached_property
     def reach(self) -> Reach:
         self.progress(f"{self.bed.module.id}: watching what the tests reach", 0, 1)
-        return probe(self.units, self.dependencies, self.folder / "probe", seed=self.bed.seed)
+        python = self.bed.units.get(Sanitizer.NONE)
+        return probe(self.units, self.dependencies, python, self.folder / "probe", seed=self.bed.seed)
 
     @cached_property
     def wanted(self) -> Mapping[str, tuple[Record, ...]]:
         return self.bed.wanted(self.bed.module.tests)
 
-    def mass(self, sanitizer: Sanitizer, *, leaks: bool = False) -> Mass:
-        """A lane with a baseline that holds, twice. Raises ToolError where it does not."""
-        if (sanitizer, leaks) not in self._masses:
+    def mass(self, sanitizer: Sanitizer) -> Mass:
+        """A lane with a baseline that holds, twice. Raises ToolError where it does not. The steps of a
+        mutant are asked for when it is run, for the probe build and this one are made side by side."""
+        if sanitizer not in self._masses:
             self.progress(f"{self.bed.module.id}: building the mutants ({sanitizer})", 0, 1)
-            lane = self.bed.units[sanitizer]
             made = Mass(
-                name="" if sanitizer is Sanitizer.ASAN and not leaks else "leaks" if leaks else sanitizer,
-                lane=(lane.careful() if leaks else lane).warm(),
+                name="" if sanitizer is Sanitizer.ASAN else sanitizer,
+                lane=self.bed.units[sanitizer].careful().warm(),
                 unit=self.units.build(sanitizer),
                 sanitizer=sanitizer,
                 seed=self.bed.seed,
                 wanted=self.wanted,
                 statuses=self.bed.builder.course.entry.statuses,
+                steps=lambda test: self.reach.steps(test) if sanitizer is Sanitizer.ASAN else None,
             )
-            times = 1 if leaks else 2
-            baseline = _measured(made, self.tests(sanitizer), self.bed.module.id, times)
+            baseline = measured(made, self.tests(sanitizer), self.bed.module.id)
             folder = self.folder / (made.name or "asan")
             with disk_errors(self.bed.builder.cache):
                 folder.mkdir()
                 made.learn(self.tests(sanitizer), baseline, folder)
-            self._masses[sanitizer, leaks] = made
-        return self._masses[sanitizer, leaks]
+            self._masses[sanitizer] = made
+        return self._masses[sanitizer]
 
     def prove_the_switch(self) -> tuple[str, ...]:
         """Every function's body as a trap, in the first test that reaches it: it must fail. Returns the
@@ -141,12 +142,11 @@ class Engine:
         *,
         every: bool = False,
         most: int = 1 << 30,
-        leaks: bool = False,
         label: str = "running the mutants",
     ) -> None:
         """Lets the tests of one lane loose on the mutants of `ledger`, `most` of them on each."""
         mine = {t.id for t in self.tests(sanitizer)}
-        mass = self.mass(sanitizer, leaks=leaks)
+        mass = self.mass(sanitizer)
         before = mass.runs
 
         def keep(changed: Ledger, pairs: Sequence[tuple[Job, Kill | None]]) -> None:
@@ -182,10 +182,10 @@ class Engine:
         return sorted(tests, key=rank)
 
 
-def _measured(mass: Mass, tests: Sequence[TestEntry], module: str, times: int) -> dict[str, Baseline]:
+def measured(mass: Mass, tests: Sequence[TestEntry], module: str) -> dict[str, Baseline]:
     """The unit itself, in another order the second time. Raises ToolError where it does not pass."""
     first = [(ITSELF, t) for t in tests]
-    orders = (first, first[::-1])[:times]
+    orders = (first, first[::-1])
     found = together([partial(mass.frames, order) for order in orders])
     runs = [
         {t.id: frame for (_, t), frame in zip(order, frames, strict=True)}

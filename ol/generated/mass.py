@@ -14,7 +14,7 @@ from ol.build import Built
 from ol.generated.model import Kill, Ledger, Mutant
 from ol.judge import judge
 from ol.lane import Lane, Trial
-from ol.manifest import TestEntry, Way
+from ol.manifest import TestEntry
 from ol.parallel import finished
 from ol.stream import Ending, Frame, Record
 from ol.toolchain import Sanitizer
@@ -22,6 +22,8 @@ from ol.verdict import Outcome, TestResult
 
 PATIENCE = 2.5
 """A time-out counts after a second run, alone, with this many times the limit."""
+STEPS = (10, 1_000_000)
+"""A mutant may take this many times the unit's own steps, and this many more."""
 BATCH = 192
 """Runs of one supervisor: many, for starting one costs as much as several runs."""
 
@@ -55,6 +57,8 @@ class Mass:
     seed: int
     wanted: Mapping[str, tuple[Record, ...]]
     statuses: tuple[str, ...]
+    steps: Callable[[TestEntry], int | None]
+    """The unit's own steps in a test, where they are known."""
     baseline: dict[str, Baseline] = field(default_factory=dict)
     folder: Path | None = None
     """The baseline as files, once it is known."""
@@ -82,6 +86,7 @@ class Mass:
                 test=t,
                 sanitizer=self.sanitizer,
                 limit=patience * (self.baseline[t.id].limit(t) if self.baseline else t.seconds),
+                steps=self._most_steps(t) if n else 0,
             )
             for n, t in runs
         ]
@@ -90,13 +95,20 @@ class Mass:
         self.runs += sum(f.ending is not Ending.NOT_RUN for f in got)
         return got
 
+    def _most_steps(self, test: TestEntry) -> int:
+        own = self.steps(test)
+        return 0 if own is None else STEPS[0] * own + STEPS[1]
+
     def play(
         self, jobs: Sequence[Job], *, patience: float = 1.0, stops: bool = False
-    ) -> list[tuple[Job, Kill | None]]:
-        """What came of the jobs that were run."""
+    ) -> list[tuple[Job, Frame]]:
+        """Those of the jobs that were run."""
         frames = self.frames([(j.mutant.number, j.test) for j in jobs], patience=patience, stops=stops)
-        ran = [(j, f) for j, f in zip(jobs, frames, strict=True) if f.ending is not Ending.NOT_RUN]
-        return [(j, self.killed(j.test, f)) for j, f in ran]
+        pairs = zip(jobs, frames, strict=True)
+        return [(job, frame) for job, frame in pairs if frame.ending is not Ending.NOT_RUN]
+
+    def kills(self, pairs: Sequence[tuple[Job, Frame]]) -> list[tuple[Job, Kill | None]]:
+        return [(job, self.killed(job.test, frame)) for job, frame in pairs]
 
     def judged(self, test: TestEntry, frame: Frame) -> TestResult | None:
         """The result of a run; None where it is the baseline's, byte for byte."""
@@ -142,11 +154,11 @@ def play(
     calls = [partial(mass.play, shard, stops=stops) for shard in shards(jobs)]
     late: list[Job] = []
     for pairs in finished(calls, at_once=process.jobs()):
-        late += [job for job, kill in pairs if kill and kill.way == Way.TIMEOUT]
-        done([pair for pair in pairs if not pair[1] or pair[1].way != Way.TIMEOUT])
+        late += [job for job, frame in pairs if frame.ending is Ending.TIMED_OUT]
+        done(mass.kills([pair for pair in pairs if pair[1].ending is not Ending.TIMED_OUT]))
     if late:
         with process.alone():
-            done(mass.play(late, patience=PATIENCE))
+            done(mass.kills(mass.play(late, patience=PATIENCE)))
 
 
 Order = Callable[[Mutant], Sequence[TestEntry]]

@@ -1,7 +1,6 @@
 """The C units of a module with all their mutants: found, made switchable, built once."""
 
 import os
-import re
 import tempfile
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -32,9 +31,9 @@ class Unit:
     forced: Sequence[Edit]
     first: int
 
-    def schemata(self, excluded: Collection[int]) -> Schemata:
+    def schemata(self, excluded: Collection[int], *, counts: bool = True) -> Schemata:
         every = [*self.edits, *self.forced]
-        return Schemata(self.source, every, frozenset(excluded), self.first, self.first == 1)
+        return Schemata(self.source, every, frozenset(excluded), self.first, self.first == 1, counts)
 
     def probe(self, excluded: Collection[int], size: int) -> str:
         every = [*self.edits, *self.forced]
@@ -81,12 +80,6 @@ class Units:
         return self.units[-1].end
 
     @property
-    def may_leak(self) -> bool:
-        """Whether any name in the units sounds like one that takes or gives back memory."""
-        words = {t.text for u in self.units for t in u.source.tokens}
-        return any(re.search(r"alloc|free|create|destroy|dup|arena|open|getline|printf", w) for w in words)
-
-    @property
     def skipped(self) -> tuple[Skipped, ...]:
         return tuple(
             Skipped(file=u.path, line=s.line, function=s.function, reason=s.reason)
@@ -107,7 +100,8 @@ class Units:
 
     def build(self, sanitizer: Sanitizer) -> Built:
         """One object for all viable mutants. Raises ToolError when it does not compile."""
-        made = {u.path: u.schemata(self.left_out).text.encode("utf-8") for u in self.units}
+        counts = sanitizer is Sanitizer.ASAN
+        made = {u.path: u.schemata(self.left_out, counts=counts).text.encode() for u in self.units}
         try:
             return self.builder.unit(made, sanitizer)
         except CompileError as error:

@@ -6,28 +6,33 @@ are selectable in the original's branch alone and the text grows with the number
 """
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ol.csource.reader import Source
 from ol.operators.edit import Edit, SiteKind
 from ol.schemata.layout import Layout
 from ol.schemata.sites import Nest, are_a_run, nest
+from ol.schemata.steps import STEP, steps
 from ol.schemata.writer import Writer
 
 SELECTOR = "ol_mutant"
+_ENDLESS = "0x7fffffffffffffff"
 _VISIBLE = '__attribute__((visibility("default")))'
 
 
 @dataclass(frozen=True)
 class Schemata:
     """`first` is the number of the first edit, for units that share one object; of these only one may
-    define the selector. `excluded` are mutants that are left out, the others keep their numbers."""
+    define the selector. `excluded` are mutants that are left out, the others keep their numbers. With
+    `counts` a run ends through `ol_spent` once `ol_steps_left` have been taken; the count is no atomic one,
+    so leave it out where races are looked for."""
 
     source: Source
     edits: Sequence[Edit]
     excluded: frozenset[int] = frozenset()
     first: int = 1
     defines: bool = True
+    counts: bool = True
     text: str = field(init=False)
     layout: Layout = field(init=False)
 
@@ -44,20 +49,24 @@ class Schemata:
 
     def without(self, numbers: Collection[int]) -> "Schemata":
         """The same, with these mutants left out."""
-        return Schemata(
-            self.source, self.edits, self.excluded | frozenset(numbers), self.first, self.defines
-        )
+        return replace(self, excluded=self.excluded | frozenset(numbers))
 
 
-def _prelude(defines: bool) -> str:
-    storage = "" if defines else "extern "
-    return f"{_VISIBLE} {storage}volatile int {SELECTOR};\n#line 1\n"
+def _prelude(*, defines: bool, counts: bool) -> str:
+    storage = _VISIBLE if defines else f"{_VISIBLE} extern"
+    made = [
+        f"{storage} volatile int {SELECTOR};",
+        f"{storage} long long ol_steps_left{f' = {_ENDLESS}' if defines else ''};",
+        f"{storage} void (*ol_spent)(void);",
+        f"\n#define {STEP} (void)({'--ol_steps_left < 0 ? ol_spent(), 0 : 0' if counts else '0'})",
+    ]
+    return "".join(made) + "\n#line 1\n"
 
 
 def _generate(schemata: Schemata) -> tuple[str, Layout]:
     source = schemata.source
-    writer = Writer(source)
-    writer.write(_prelude(schemata.defines))
+    writer = Writer(source, steps(source))
+    writer.write(_prelude(defines=schemata.defines, counts=schemata.counts))
     body = writer.length
     _copy_with(writer, nest(schemata.mutants.items()), 0, len(source.text), schemata.excluded)
     return writer.text, layout_of(writer, body)

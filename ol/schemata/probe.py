@@ -1,7 +1,8 @@
 """Why a mutant survived: the unit with a record, per mutant, of whether its place was reached and whether
 the mutated value ever differed there.
 
-The generated code fills `unsigned char ol_reached[]` and `ol_differed[]`, by mutant's number. The
+The generated code fills `unsigned char ol_reached[]` and `ol_differed[]`, by mutant's number, and counts
+the unit's steps in `ol_steps[0]`. The
 alternative is evaluated beside the original where that has no side effects; elsewhere `ol_differed` says
 UNKNOWN. Compile it without sanitizers and with -fwrapv: an alternative may overflow where the original
 does not.
@@ -17,10 +18,12 @@ from ol.operators.edit import Edit, Site, SiteKind
 from ol.schemata.generate import alternative, layout_of
 from ol.schemata.layout import Layout
 from ol.schemata.sites import Nest, nest
+from ol.schemata.steps import STEP, steps
 from ol.schemata.writer import Writer
 
 REACHED = "ol_reached"
 DIFFERED = "ol_differed"
+STEPS = "ol_steps"
 UNKNOWN = 2
 """A bit of `ol_differed`: reached at least once without knowing; the other bit, 1: differed."""
 
@@ -48,7 +51,7 @@ class Probe:
     def __post_init__(self) -> None:
         numbered = enumerate(self.edits, self.first)
         kept = [(number, edit) for number, edit in numbered if number not in self.excluded]
-        writer = Writer(self.source)
+        writer = Writer(self.source, steps(self.source))
         writer.write(self._prelude())
         body = writer.length
         _copy_with(writer, nest(kept), 0, len(self.source.text))
@@ -60,7 +63,8 @@ class Probe:
         visible = '__attribute__((visibility("default")))'
         storage = visible if self.defines else f"extern {visible}"
         arrays = "".join(f"{storage} unsigned char {name}[{size}]; " for name in (REACHED, DIFFERED))
-        return f"{arrays}{_UNLIKE}\n#line 1\n"
+        count = f"{storage} long long {STEPS}[1];\n#define {STEP} (void)++{STEPS}[0]"
+        return f"{arrays}{_UNLIKE} {count}\n#line 1\n"
 
 
 def _copy_with(writer: Writer, nests: list[Nest], start: int, end: int) -> None:

@@ -1,9 +1,13 @@
 """Writes text piece by piece and remembers where things came to stand."""
 
 import re
+from bisect import bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import takewhile
 
 from ol.csource.reader import Source
+from ol.schemata.steps import Insertion
 
 _WIDE = re.compile(r"[^\x00-\x7f]")
 
@@ -14,6 +18,8 @@ class Writer:
     strings are spelled otherwise, so that both compilers count columns as we do."""
 
     source: Source
+    insertions: Sequence[Insertion] = ()
+    """In the order of their places."""
     parts: list[str] = field(default_factory=list)
     length: int = 0
     alternatives: list[tuple[int, int, int]] = field(default_factory=list)
@@ -27,6 +33,11 @@ class Writer:
         self.length += len(text)
 
     def copy(self, start: int, end: int) -> None:
+        first = bisect_right(self.insertions, start, key=lambda i: i.at)
+        for insertion in takewhile(lambda i: i.at <= end, self.insertions[first:]):
+            self.write(_escaped(self.plain[start : insertion.at]))
+            self.write(insertion.text)
+            start = insertion.at
         self.write(_escaped(self.plain[start:end]))
 
     @property

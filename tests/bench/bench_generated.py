@@ -5,10 +5,11 @@
 
 End to end is everything from the source to the verdicts with an empty store; the tests themselves are
 built before, for they are the same on both sides. The other side compiles and links a sample of the
-mutants one by one with the same flags, and runs the tests on each, as one would without schemata: all C
-tests under ASan. Leak detection, TSan and Python are in the time of this tool alone.
+mutants one by one with the same flags, and runs the C tests on each, with leak detection and with limits
+from the same baseline, up to the first that fails, as one would without schemata. TSan and Python are in
+the time of this tool alone.
 Making mutants is parsing the source, and compiling all of them into one object; the other side compiles
-each to learn whether it can be.
+each, with the same flags, to learn whether it can be.
 """
 
 import argparse
@@ -29,16 +30,17 @@ ROOT = Path(__file__).resolve().parents[2]
 from ol.build import Builder  # noqa: E402
 from ol.course import find_course  # noqa: E402
 from ol.generated.audit import audit_generated  # noqa: E402
+from ol.generated.engine import measured  # noqa: E402
+from ol.generated.mass import Job, Mass  # noqa: E402
 from ol.generated.model import GeneratedReport, MutantResult, State  # noqa: E402
 from ol.generated.scope import Scope  # noqa: E402
 from ol.generated.units import find_units  # noqa: E402
-from ol.lane import Trial, plain_lane  # noqa: E402
+from ol.lane import plain_lane  # noqa: E402
 from ol.manifest import Language  # noqa: E402
 from ol.operators import apply_edit  # noqa: E402
 from ol.store import Store  # noqa: E402
 from ol.testbed import Testbed, prepare  # noqa: E402
 from ol.toolchain import Sanitizer, find  # noqa: E402
-from ol.verdict import Outcome  # noqa: E402
 
 T = TypeVar("T")
 CHILDREN = resource.RUSAGE_CHILDREN
@@ -71,22 +73,32 @@ def audited(builder: Builder, store: Store, module: str, shard: str = "") -> Gen
     return audit_generated(builder, store, entry, scope=Scope(shard=shard), progress=quiet)
 
 
-def one_by_one(bed: Testbed, results: list[MutantResult]) -> int:
+def one_by_one(bed: Testbed, folder: Path, results: list[MutantResult]) -> int:
     """Compiles, links and runs each of `results` alone; how many verdicts are others."""
     tests = [t for t in bed.module.tests if t.language is Language.C]
     reference = bed.builder.reference_sources(bed.module)
+    alone = Mass(
+        name="alone",
+        lane=bed.units[Sanitizer.ASAN].careful(),
+        unit=bed.builder.unit(reference, Sanitizer.ASAN),
+        sanitizer=Sanitizer.ASAN,
+        seed=bed.seed,
+        wanted=bed.wanted(tests),
+        statuses=bed.builder.course.entry.statuses,
+        steps=lambda test: None,
+    )
+    alone.learn(tests, measured(alone, tests, bed.module.id), folder)
     other = 0
     for result in results:
         edit, path = result.mutant.edit, result.mutant.file
         text = apply_edit(reference[path].decode(), edit)
-        built = bed.builder.unit({**reference, path: text.encode()}, Sanitizer.ASAN)
-        trials = [Trial(unit=built, mutant=0, test=t, sanitizer=Sanitizer.ASAN) for t in tests]
-        found = bed.run_trials(trials).values()
-        failed = any(r.outcome is Outcome.FAILED for r in found)
+        alone.unit = bed.builder.unit({**reference, path: text.encode()}, Sanitizer.ASAN)
+        met = alone.play([Job(mutant=result.mutant, test=t) for t in tests], stops=True)
+        failed = any(kill for _, kill in alone.kills(met))
         if failed != (result.state is State.KILLED):
             other += 1
-            alone = "killed" if failed else "alive"
-            print(f"{alone} alone, {result.state} in the mass run: {result.mutant.id}")
+            words = "killed" if failed else "alive"
+            print(f"{words} alone, {result.state} in the mass run: {result.mutant.id}")
     return other
 
 
@@ -95,12 +107,12 @@ def make(builder: Builder, module: str) -> None:
     find_units(builder, builder.course.module(module)).viable().build(Sanitizer.ASAN)
 
 
-def universal(mutate: str, unit: Path) -> tuple[int, float]:
+def universal(mutate: str, builder: Builder, unit: Path) -> tuple[int, float]:
     """How many valid mutants universalmutator makes of a file, and the seconds it takes."""
     with tempfile.TemporaryDirectory() as folder:
         start = time.monotonic()
-        include = f"-I{ROOT / 'course/contracts/c/include'}"
-        command = f"gcc -std=c11 -D_POSIX_C_SOURCE=200809L {include} -c {unit.name} -o x.o"
+        flags = " ".join((*builder.flags, *Sanitizer.ASAN.flags, "-fPIC"))
+        command = f"{builder.toolchain.path} {flags} -c {unit.name} -o x.o"
         shutil.copy(unit, folder)
         argv = [mutate, unit.name, "--mutantDir", folder, "--cmd", command]
         subprocess.run(argv, capture_output=True, cwd=folder, check=True)
@@ -134,10 +146,11 @@ def measure(builder: Builder, module: str, samples: int, mutate: str) -> None:
         lambda: make(Builder(builder.course, builder.toolchain, builder.cache / "made"), module)
     )
     viable = [m for m in report.mutants if m.state is not State.UNVIABLE]
-    told = [m for m in viable if all(k.way in ("check", "sanitizer", "crash") for k in m.kills)]
-    told = [m for m in told if not any("leaks" in r or "tsan" in r for r in m.ran) or not m.kills]
+    told = [m for m in viable if not m.kills or not any(r.endswith(("tsan", "none")) for r in m.ran)]
     sample = told[:: max(1, len(told) // samples)][:samples]
-    other, alone = timed(lambda: one_by_one(bed, sample))
+    folder = builder.cache / "baseline"
+    folder.mkdir()
+    other, alone = timed(lambda: one_by_one(bed, folder, sample))
     scale = len(viable) / len(sample)
     rate = len(viable) / report.timing.running
     print(f"{module}: {len(viable)} viable mutants, {report.timing.runs} runs; {report.compiler}")
@@ -150,7 +163,7 @@ def measure(builder: Builder, module: str, samples: int, mutate: str) -> None:
     row("a second run", f"{again.wall:.1f} s", f"{again.cpu:.1f} s")
     row("other verdicts one by one", f"{other}", f"of {len(sample)}")
     if mutate:
-        made, theirs = universal(mutate, ROOT / "reference" / entry.units[0])
+        made, theirs = universal(mutate, builder, ROOT / "reference" / entry.units[0])
         row(f"universalmutator, {made} mutants", f"{theirs / max(made, 1):.2f} s each")
         row("time to make one, to ours", f"{theirs / max(made, 1) / (making.wall / len(viable)):.0f}")
 

@@ -145,16 +145,14 @@ static int mul(size_t *product, size_t factor) {
     return 1;
 }
 
-static int compute_sizes(tl_kv_pool *pool, size_t *storage_bytes) {
+static int compute_sizes(tl_kv_pool *pool, size_t *bytes) {
     const tl_kv_cfg *cfg = &pool->cfg;
-    size_t slab = ELEMENT_BYTES;
-    if (!mul(&slab, cfg->n_kv_heads) || !mul(&slab, cfg->block_tokens) || !mul(&slab, cfg->head_dim)) return 0;
-    size_t bytes = slab;
-    if (!mul(&bytes, 2) || !mul(&bytes, cfg->n_layers)) return 0;
-    pool->slab_bytes = slab;
-    pool->block_bytes = bytes;
-    *storage_bytes = bytes;
-    return mul(storage_bytes, cfg->n_blocks);
+    *bytes = ELEMENT_BYTES;
+    if (!mul(bytes, cfg->n_kv_heads) || !mul(bytes, cfg->block_tokens) || !mul(bytes, cfg->head_dim)) return 0;
+    pool->slab_bytes = *bytes;
+    if (!mul(bytes, 2) || !mul(bytes, cfg->n_layers)) return 0;
+    pool->block_bytes = *bytes;
+    return mul(bytes, cfg->n_blocks);
 }
 
 static void *alloc_array(size_t n, size_t item_bytes, size_t align) {
