@@ -254,6 +254,25 @@ def _read(path: Path) -> bytes:
         return b""
 
 
+def test_leak_detection_costs_nothing_where_nothing_is_left(trap: CWorld) -> None:
+    """What the loader keeps on the heap, a function's binding and a thread-local variable, is not left by
+    the test."""
+    unit = trap.unit("""
+        #include <stdlib.h>
+        static _Thread_local char last[300];
+        static void *volatile kept;
+        long unit_answers(void) { last[1]++; free(malloc(100)); return 42; }
+        long unit_honest(void) { last[1]++; kept = malloc(100); return 42; }
+    """)
+    quickest = {
+        (test, leaks): min(trap.frames([test], unit, leaks=leaks)[0].wall for _ in range(15))
+        for test in ("answers", "honest")
+        for leaks in (False, True)
+    }
+    assert quickest["answers", True] < 1.6 * quickest["answers", False], quickest
+    assert quickest["honest", True] > 1.6 * quickest["honest", False], quickest
+
+
 def test_a_leak_is_found_in_a_careful_run_alone(trap: CWorld, unit: Built) -> None:
     assert trap.failures(["leaks"], unit) == {"leaks": ()}
     (failure,) = trap.failures(["leaks", "honest"], unit, leaks=True)["leaks"]

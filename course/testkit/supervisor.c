@@ -52,10 +52,10 @@ static size_t take_reports(const char *prefix, pid_t pid, unsigned char *into) {
     for (int k = 0; k < 3; k++) {
         char path[4096];
         snprintf(path, sizeof path, "%s.%s.%d", prefix, tool[k], (int)pid);
-        FILE *f = fopen(path, "rb");
-        if (!f) continue;
-        n += fread(into + n, 1, REPORT_CAP - n, f);
-        fclose(f);
+        int fd = open(path, O_RDONLY | O_CLOEXEC);
+        if (fd < 0) continue;
+        for (ssize_t got; n < REPORT_CAP && (got = read(fd, into + n, REPORT_CAP - n)) > 0;) n += (size_t)got;
+        close(fd);
         unlink(path);
     }
     return n;

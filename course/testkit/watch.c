@@ -1,14 +1,13 @@
 /* The watch over a child: what it writes is read without ever blocking on it, its limits are kept, and
  * when it is over nothing that it started is left. */
 #define _GNU_SOURCE
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -17,7 +16,7 @@
 
 #include "supervisor.h"
 
-enum { TICK_MS = 10, AFTER_END_MS = 300 };
+enum { TICK_MS = 10, AFTER_END_MS = 300, LEAST_ROOM = 16 << 10 };
 
 static uint64_t now_us(void) {
     struct timespec t;
@@ -27,7 +26,7 @@ static uint64_t now_us(void) {
 
 void capture_free(struct capture *c) {
     if (c->fd >= 0) close(c->fd);
-    free(c->at);
+    if (c->at) munmap(c->at, c->room);
     *c = (struct capture){.fd = -1};
 }
 
@@ -52,15 +51,23 @@ static void keep_ends(struct capture *c, const unsigned char *bytes, size_t n) {
     c->dropped += excess;
 }
 
+/* Not from the heap, and not for children to copy: see tree.c. */
+static int grow(struct capture *c, size_t room) {
+    const int how = PROT_READ | PROT_WRITE, kind = MAP_PRIVATE | MAP_ANONYMOUS;
+    void *at = c->at ? mremap(c->at, c->room, room, MREMAP_MAYMOVE) : mmap(NULL, room, how, kind, -1, 0);
+    if (at == MAP_FAILED) return 0;
+    madvise(at, room, MADV_DONTFORK);
+    c->at = at;
+    c->room = room;
+    return 1;
+}
+
 /* Returns 0 when there is no memory for the bytes, or when a whole capture would pass its cap. */
 static int keep(struct capture *c, const unsigned char *bytes, size_t n) {
     if (c->whole && c->n + n > c->cap) return 0;
     if (c->room < c->cap && c->n + n > c->room) {
-        size_t room = 2 * (c->n + n) < c->cap ? 2 * (c->n + n) : c->cap;
-        unsigned char *grown = realloc(c->at, room);
-        if (!grown) return 0;
-        c->at = grown;
-        c->room = room;
+        size_t room = 2 * (c->n + n) + LEAST_ROOM;
+        if (!grow(c, room < c->cap ? room : c->cap)) return 0;
     }
     if (c->n + n > c->cap) {
         keep_ends(c, bytes, n);
@@ -117,23 +124,24 @@ static int nobody_reads(void) {
     return poll(&results, 1, 0) > 0 && results.revents & POLLERR;
 }
 
+static uint64_t longest_us;
+
+static uint64_t thread_waited(pid_t pid, pid_t thread, int depth) {
+    char path[96], text[128];
+    unsigned long long waited_ns = 0;
+    (void)depth;
+    snprintf(path, sizeof path, "/proc/%d/task/%d/schedstat", (int)pid, (int)thread);
+    if (read_text(path, text, sizeof text) == 0 || sscanf(text, "%*u %llu", &waited_ns) != 1) return 0;
+    if (waited_ns / 1000u > longest_us) longest_us = waited_ns / 1000u;
+    return 0;
+}
+
 /* The longest that one of the child's threads has waited for a processor: a busy machine's time, not the
  * unit's. 0 where the kernel does not say. */
 static uint64_t waited_us(pid_t pid) {
-    char path[320];
-    snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
-    DIR *tasks = opendir(path);
-    uint64_t longest = 0;
-    for (struct dirent *task; tasks && (task = readdir(tasks));) {
-        unsigned long long waited_ns = 0;
-        snprintf(path, sizeof path, "/proc/%d/task/%s/schedstat", (int)pid, task->d_name);
-        FILE *f = task->d_name[0] == '.' ? NULL : fopen(path, "r");
-        if (!f) continue;
-        if (fscanf(f, "%*u %llu", &waited_ns) == 1 && waited_ns / 1000u > longest) longest = waited_ns / 1000u;
-        fclose(f);
-    }
-    if (tasks) closedir(tasks);
-    return longest;
+    longest_us = 0;
+    of_threads(pid, thread_waited, 0);
+    return longest_us;
 }
 
 /* After the limit a unit goes on only where the machine was too busy for it: as long as it has waited for a
