@@ -264,13 +264,11 @@ def test_leak_detection_costs_nothing_where_nothing_is_left(trap: CWorld) -> Non
         long unit_answers(void) { last[1]++; free(malloc(100)); return 42; }
         long unit_honest(void) { last[1]++; kept = malloc(100); return 42; }
     """)
-    quickest = {
-        (test, leaks): min(trap.frames([test], unit, leaks=leaks)[0].wall for _ in range(15))
-        for test in ("answers", "honest")
-        for leaks in (False, True)
-    }
-    assert quickest["answers", True] < 1.6 * quickest["answers", False], quickest
-    assert quickest["honest", True] > 1.6 * quickest["honest", False], quickest
+    runs = [trap.frames(["answers", "honest"], unit, leaks=True) for _ in range(15)]
+    nothing_left, something_left = (
+        min(frame.wall for frame in frames) for frames in zip(*runs, strict=True)
+    )
+    assert 2 * nothing_left < something_left
 
 
 def test_a_leak_is_found_in_a_careful_run_alone(trap: CWorld, unit: Built) -> None:

@@ -18,21 +18,26 @@ typedef ElfW(Rel) relocation;
 #define SYMBOL(info) ELF32_R_SYM(info)
 #endif
 
-/* The loader has added the object's place to the addresses in its table. */
-static uintptr_t entry(const ElfW(Dyn) *table, ElfW(Sxword) tag) {
-    for (; table->d_tag != DT_NULL; table++)
-        if (table->d_tag == tag) return (uintptr_t)table->d_un.d_ptr;
+static uintptr_t entry(const struct link_map *map, ElfW(Sxword) tag) {
+    for (const ElfW(Dyn) *at = map->l_ld; at->d_tag != DT_NULL; at++)
+        if (at->d_tag == tag) return (uintptr_t)at->d_un.d_ptr;
     return 0;
+}
+
+/* Most loaders have added the object's place to the addresses in its table. */
+static void *table(const struct link_map *map, ElfW(Sxword) tag) {
+    uintptr_t at = entry(map, tag);
+    return (void *)(at && at < map->l_addr ? at + map->l_addr : at);
 }
 
 static void bind_functions(const struct ol_suite *suite) {
     struct link_map *map = NULL;
     Dl_info file;
-    if (!dladdr1(suite, &file, (void **)&map, RTLD_DL_LINKMAP) || entry(map->l_ld, DT_PLTREL) != IS_RELA) return;
-    const relocation *slot = (const relocation *)entry(map->l_ld, DT_JMPREL);
-    const ElfW(Sym) *symbols = (const ElfW(Sym) *)entry(map->l_ld, DT_SYMTAB);
-    const char *names = (const char *)entry(map->l_ld, DT_STRTAB);
-    for (size_t n = entry(map->l_ld, DT_PLTRELSZ) / sizeof *slot; slot && n > 0; n--, slot++) {
+    if (!dladdr1(suite, &file, (void **)&map, RTLD_DL_LINKMAP) || entry(map, DT_PLTREL) != IS_RELA) return;
+    const relocation *slot = table(map, DT_JMPREL);
+    const ElfW(Sym) *symbols = table(map, DT_SYMTAB);
+    const char *names = table(map, DT_STRTAB);
+    for (size_t n = entry(map, DT_PLTRELSZ) / sizeof *slot; slot && n > 0; n--, slot++) {
         void *function = dlsym(RTLD_DEFAULT, names + symbols[SYMBOL(slot->r_info)].st_name);
         if (function) *(void **)(map->l_addr + slot->r_offset) = function;
     }

@@ -72,10 +72,9 @@ int is_baseline(const char *folder, const struct ol_suite *suite, int test, cons
 /* bind.c: to be called once the units are open. */
 void bind_all(const struct ol_suite *suite);
 
-/* tree.c: what /proc says, without the heap. A text ends with 0 and is cut to `room`; the sum of what `visit`
- * returns for each thread. */
+/* tree.c: what /proc says, without the heap. A text ends with 0 and is cut to `room`. */
 size_t read_text(const char *path, char *into, size_t room);
-uint64_t of_threads(pid_t pid, uint64_t (*visit)(pid_t pid, pid_t thread, int depth), int depth);
+void of_threads(pid_t pid, void (*visit)(pid_t pid, pid_t thread, void *with), void *with);
 
 /* tree.c: all processes below the supervisor. */
 uint64_t tree_kb(void);

@@ -34,19 +34,17 @@ size_t read_text(const char *path, char *into, size_t room) {
     return n;
 }
 
-uint64_t of_threads(pid_t pid, uint64_t (*visit)(pid_t, pid_t, int), int depth) {
+void of_threads(pid_t pid, void (*visit)(pid_t, pid_t, void *), void *with) {
     char path[64];
-    _Alignas(struct entry) char some[4096];
-    uint64_t sum = 0;
+    _Alignas(struct entry) char some[2048];
     snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
     int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     for (long n; folder >= 0 && (n = syscall(SYS_getdents64, folder, some, sizeof some)) > 0;)
         for (long at = 0; at < n; at += ((struct entry *)(some + at))->length) {
             int thread = atoi(((struct entry *)(some + at))->name);
-            if (thread > 0) sum += visit(pid, thread, depth);
+            if (thread > 0) visit(pid, thread, with);
         }
     if (folder >= 0) close(folder);
-    return sum;
 }
 
 static uint64_t resident_kb(pid_t pid) {
@@ -57,26 +55,34 @@ static uint64_t resident_kb(pid_t pid) {
     return (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE) / 1024u;
 }
 
-static uint64_t (*visited)(pid_t, int);
+struct visitor {
+    uint64_t (*visit)(pid_t child, int depth);
+    int depth;
+    uint64_t sum;
+};
 
-static uint64_t of_child_list(pid_t pid, pid_t thread, int depth) {
-    char path[96], text[4096];
-    uint64_t sum = 0;
+/* A number ends with a space; one that was cut comes again in front of what is read next. */
+static void of_child_list(pid_t pid, pid_t thread, void *with) {
+    struct visitor *v = with;
+    char path[96], text[1024];
+    size_t kept = 0;
     snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)pid, (int)thread);
-    read_text(path, text, sizeof text);
-    for (char *at = text, *end; *at; at = end) {
-        long child = strtol(at, &end, 10);
-        if (end == at) break;
-        if (*end == 0 && strlen(text) + 1 == sizeof text) break; /* a number that may have been cut */
-        sum += visited((pid_t)child, depth);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    for (ssize_t n; fd >= 0 && (n = read(fd, text + kept, sizeof text - 1 - kept)) > 0;) {
+        text[kept += (size_t)n] = 0;
+        char *at = text;
+        for (char *end; (end = strchr(at, ' ')); at = end + 1) v->sum += v->visit((pid_t)atoi(at), v->depth);
+        kept -= (size_t)(at - text);
+        memmove(text, at, kept);
     }
-    return sum;
+    if (fd >= 0) close(fd);
 }
 
 /* Visits the children of every thread of a process; the sum of what `visit` returns. */
 static uint64_t of_children(pid_t pid, int depth, uint64_t (*visit)(pid_t, int)) {
-    visited = visit;
-    return depth < DEEPEST ? of_threads(pid, of_child_list, depth) : 0;
+    struct visitor v = {visit, depth, 0};
+    if (depth < DEEPEST) of_threads(pid, of_child_list, &v);
+    return v.sum;
 }
 
 static uint64_t held(pid_t pid, int depth) { return resident_kb(pid) + of_children(pid, depth + 1, held); }

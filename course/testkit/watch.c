@@ -124,24 +124,20 @@ static int nobody_reads(void) {
     return poll(&results, 1, 0) > 0 && results.revents & POLLERR;
 }
 
-static uint64_t longest_us;
-
-static uint64_t thread_waited(pid_t pid, pid_t thread, int depth) {
+static void thread_waited(pid_t pid, pid_t thread, void *longest_us) {
     char path[96], text[128];
     unsigned long long waited_ns = 0;
-    (void)depth;
     snprintf(path, sizeof path, "/proc/%d/task/%d/schedstat", (int)pid, (int)thread);
-    if (read_text(path, text, sizeof text) == 0 || sscanf(text, "%*u %llu", &waited_ns) != 1) return 0;
-    if (waited_ns / 1000u > longest_us) longest_us = waited_ns / 1000u;
-    return 0;
+    if (read_text(path, text, sizeof text) == 0 || sscanf(text, "%*u %llu", &waited_ns) != 1) return;
+    if (waited_ns / 1000u > *(uint64_t *)longest_us) *(uint64_t *)longest_us = waited_ns / 1000u;
 }
 
 /* The longest that one of the child's threads has waited for a processor: a busy machine's time, not the
  * unit's. 0 where the kernel does not say. */
 static uint64_t waited_us(pid_t pid) {
-    longest_us = 0;
-    of_threads(pid, thread_waited, 0);
-    return longest_us;
+    uint64_t longest = 0;
+    of_threads(pid, thread_waited, &longest);
+    return longest;
 }
 
 /* After the limit a unit goes on only where the machine was too busy for it: as long as it has waited for a
