@@ -22,7 +22,7 @@ from ol.course import Course
 from ol.errors import ToolError
 from ol.exits import Exit
 from ol.manifest import Module
-from ol.sandbox import OUTSIDE, Sandbox
+from ol.sandbox import COMPILING, OUTSIDE, Sandbox
 from ol.toolchain import Sanitizer, Toolchain, environment, install_line
 
 COMPILE_SECONDS = 60.0
@@ -198,10 +198,14 @@ class Builder:
         env = environment(self.toolchain.path) | {"TMPDIR": str(work)}
         if what == "unit":
             argv = confined(self.sandbox, argv, work, self.course.include)
-        done = process.run(argv, cwd=work, env=env, timeout=COMPILE_SECONDS)
+        with (self.sandbox if what == "unit" else OUTSIDE).group(COMPILING.address_mb) as group:
+            done = process.run(group.command(argv), cwd=work, env=env, timeout=COMPILE_SECONDS)
+            ran_out = group.ran_out()
         if done.code == 0 and made.is_file() and not made.is_symlink():
             return made
         said = done.err.decode("utf-8", "replace").replace(str(work) + os.sep, "")
+        if ran_out:
+            said = f"out of memory: the compiler used more than {group.memory_mb} MB\n{said}"
         raise self._refusal(what, said, timed_out=done.timed_out)
 
     def _refusal(self, what: str, said: str, *, timed_out: bool) -> Exception:

@@ -1,6 +1,5 @@
 """What this machine can do for ol, found by trying each thing."""
 
-import os
 import shutil
 import sys
 import tempfile
@@ -8,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from ol import landlock, process, pysuite, sandbox
+from ol import cgroup, landlock, process, pysuite, sandbox
 from ol.toolchain import FAMILIES, environment, install_line
 from ol.user import has_own, is_root, stays_root
 
@@ -165,38 +164,16 @@ def _landlock() -> Finding:
     )
 
 
-def _cgroup(mounts: Path = Path("/proc/mounts"), own: Path = Path("/proc/self/cgroup")) -> Finding:
-    """Tried with a group of its own that is gone afterwards."""
-    tables = [line.split() for line in mounts.read_text().splitlines()]
-    where = next((fields[1] for fields in tables if fields[2] == "cgroup2"), None)
-    path = next((line[3:] for line in own.read_text().splitlines() if line.startswith("0::")), "")
-    group = Path(f"{where}{path}") / f"ol-doctor-{os.getpid()}"
-    said = "not mounted"
-    if where:
-        try:
-            said = _grouped(group)
-        except OSError as error:
-            said = f"{group.parent}: {error.strerror}"
+def _cgroup() -> Finding:
+    found = cgroup.find()
+    user = "" if is_root() else " --user"
     return Finding(
-        name="memory limits by cgroup v2",
-        holds=not said,
-        said=said,
-        install="nothing: ol watches memory and processes itself",
+        name="limits for each run by cgroup v2",
+        holds=found.parent is not None,
+        said=found.why or f"in {found.parent}",
+        install=f"where the kernel has them: systemd-run{user} --scope -p Delegate=yes ol …;"
+        " without, ol watches memory and processes itself",
     )
-
-
-def _grouped(group: Path) -> str:
-    """Why a new group has no limit on memory; empty where it has one."""
-    group.mkdir()
-    try:
-        limit = group / "memory.max"
-        if not limit.is_file():
-            known = (group.parent / "cgroup.controllers").read_text().strip()
-            return f"no controller for memory in {group.parent}, only: {known or 'none'}"
-        limit.write_text("64M")
-        return ""
-    finally:
-        group.rmdir()
 
 
 def _tracing() -> Finding:

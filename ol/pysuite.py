@@ -102,8 +102,7 @@ class PyRunner:
             supervisor = place.at(self.testkit / "pysupervisor.py")
             argv = [sys.executable, "-I", supervisor, place.at(suite), str(place.logs / "log")]
             argv += [place.at(self.fixtures)] if self.fixtures else []
-            env = environment() | dict(self.variables)
-            return exchange(place.command(argv), requests, cwd=place.cwd, env=env)
+            return exchange(place, argv, requests, env=environment() | dict(self.variables))
 
     def _shown(self) -> Path:
         """The suite as this role may read it: to the unit's, a copy without the parts of the oracle."""

@@ -10,12 +10,13 @@ import os
 import resource
 import shutil
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cache
 from pathlib import Path
 
-from ol import landlock, process
+from ol import cgroup, landlock, process
 from ol.errors import ToolError
 from ol.exits import Exit
 from ol.toolchain import environment
@@ -24,6 +25,9 @@ from ol.user import NOBODY, fresh, has_own, is_root, leave_root, tasks_of
 _SYSTEM = ("/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/usr", "/nix/store", "/gnu/store")
 _ETC = ("/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/alternatives")
 _ALONE = ("--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts", "--unshare-cgroup-try")
+_BESIDE_MB, _BESIDE = 256, 16
+"""What a run's watch, its small files and the sandbox may take beside the unit: wherever the watch is quick
+enough it is to come first, for it can tell more than the kernel."""
 _TMP_BYTES = str(64 << 20)
 _PACKAGE = Path(__file__).resolve().parent
 
@@ -84,6 +88,8 @@ class Sandbox:
     hidden: tuple[Path, ...] = ()
     """Folders that no command may see, also where the system's own contain them; a file that is named
     alone is seen nevertheless."""
+    groups: Path | None = None
+    """The group of processes in which each command gets its own, where they may be made."""
 
     def command(
         self,
@@ -118,6 +124,16 @@ class Sandbox:
     def alone(self) -> "Sandbox":
         """The same for one run, as a user of its own where that can be."""
         return replace(self, user=fresh())
+
+    @contextmanager
+    def group(self, memory_mb: int) -> Iterator[cgroup.Group]:
+        """The group of one command, which may take so much memory."""
+        if self.groups is None:
+            yield cgroup.NO_GROUP
+            return
+        most, processes = memory_mb + _BESIDE_MB, RUNNING.processes + _BESIDE
+        with cgroup.made(self.groups, memory_mb=most, processes=processes) as group:
+            yield group
 
     def _leaving(self) -> list[str]:
         return leave_root(self.user) if self._is_left() else []
@@ -193,12 +209,12 @@ def _bound(
 @cache
 def find(wish: Wish) -> Sandbox:
     """The sandbox of this run. Raises ToolError (exit 69) where one is required and none starts."""
-    bare = Sandbox(leaves_root=is_root())
+    bare = Sandbox(leaves_root=is_root(), groups=cgroup.find().parent)
     if wish is Wish.OFF:
         return bare
     why = "bubblewrap is not installed"
     if program := shutil.which("bwrap"):
-        found = Sandbox(kind=Kind.BUBBLEWRAP, program=program)
+        found = Sandbox(kind=Kind.BUBBLEWRAP, program=program, groups=bare.groups)
         if not (why := refusal(found)):
             return found
     if landlock.version():

@@ -109,8 +109,7 @@ class Runner:
             ]
             argv += [place.at(self.suite.path), str(place.logs / "log")]
             argv += [place.at(self.fixtures)] if self.fixtures else []
-            env = self._environment(place.logs)
-            return exchange(place.command(argv), requests, cwd=place.cwd, env=env)
+            return exchange(place, argv, requests, env=self._environment(place.logs))
 
     def _manner(self, place: Place) -> list[str]:
         alone = self.sandbox.kind is Kind.BUBBLEWRAP
@@ -156,22 +155,26 @@ class Runner:
 
 
 def exchange(
-    argv: Sequence[str], requests: Sequence[Request], *, cwd: Path, env: Mapping[str, str]
+    place: Place, argv: list[str], requests: Sequence[Request], *, env: Mapping[str, str]
 ) -> tuple[list[Frame] | None, process.Finished]:
     """Gives a supervisor its requests and takes one frame for each, in their order; None where it did
     not answer them all."""
-    done = process.run(
-        argv,
-        cwd=cwd,
-        env=env,
-        stdin="".join(_line(n, q) for n, q in enumerate(requests)).encode(),
-        timeout=START_SECONDS + sum(3 * q.seconds + 2 for q in requests),
-        cap=1 << 30,
-    )
+    with place.sandbox.group(RSS_MB) as group:
+        done = process.run(
+            group.command(place.command(argv)),
+            cwd=place.cwd,
+            env=env,
+            stdin="".join(_line(n, q) for n, q in enumerate(requests)).encode(),
+            timeout=START_SECONDS + sum(3 * q.seconds + 2 for q in requests),
+            cap=1 << 30,
+        )
+        ran_out = group.ran_out()
     got = {f.number: f for f in frames(done.out)} if done.code == 0 else {}
-    if len(got) != len(requests):
-        return None, done
-    return [got[n] for n in range(len(requests))], done
+    if len(got) == len(requests):
+        return [got[n] for n in range(len(requests))], done
+    if ran_out and len(requests) == 1:  # the supervisor has gone with the test
+        return [replace(NOT_RUN, ending=Ending.OUT_OF_MEMORY, code=9, peak=group.memory_mb << 10)], done
+    return None, done
 
 
 def one_by_one(run: Callable[[Request], list[Frame] | None], requests: Sequence[Request]) -> list[Frame]:

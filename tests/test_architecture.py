@@ -32,6 +32,7 @@ FLOORS = {
     "services": [
         *(
             "build",
+            "cgroup",
             "confined",
             "course",
             "kept",

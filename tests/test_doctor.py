@@ -102,31 +102,3 @@ def test_a_machine_without_any_compiler(tiny: TinyCourse) -> None:
     said = bare(tiny, compilers, "doctor", "--json", users=() if os.geteuid() == 0 else ROOT_ALONE)
     assert said.code == 69
     assert holds(said)["a compiler with its sanitizers"] is False
-
-
-def groups(folder: Path, mounts: str, own: str) -> doctor.Finding:
-    (folder / "mounts").write_text(mounts)
-    (folder / "own").write_text(own)
-    return doctor._cgroup(folder / "mounts", folder / "own")
-
-
-def test_groups_are_told_by_making_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    v1 = "cgroup /sys/fs/cgroup/memory cgroup rw,memory 0 0\n"
-    v2 = f"cgroup2 {tmp_path} cgroup2 rw 0 0\n"
-    assert groups(tmp_path, v1, "4:memory:/\n").said == "not mounted"
-    assert groups(tmp_path, v1 + v2, "0::/none\n").said == f"{tmp_path}/none: No such file or directory"
-    (tmp_path / "cgroup.controllers").write_text("hugetlb\n")
-    found = groups(tmp_path, v1 + v2, "0::/\n")
-    assert found.said == f"no controller for memory in {tmp_path}, only: hugetlb"
-    assert not found.holds
-    assert not list(tmp_path.glob("ol-doctor-*"))
-    made = Path.mkdir
-
-    def with_a_limit(self: Path) -> None:
-        made(self)
-        (self / "memory.max").write_text("max")
-
-    monkeypatch.setattr(Path, "mkdir", with_a_limit)
-    monkeypatch.setattr(Path, "rmdir", shutil.rmtree)
-    assert groups(tmp_path, v1 + v2, "0::/\n").holds
-    assert not list(tmp_path.glob("ol-doctor-*"))
