@@ -13,12 +13,13 @@ import secrets
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 from ol import process
+from ol.errors import ToolError
 from ol.toolchain import environment
 
 _CONTROLLERS = ("memory", "pids")
@@ -64,12 +65,34 @@ class Group:
         """Whether the kernel has ended the group, for it wanted more memory than its own limit."""
         if self.folder is None:
             return False
-        lines = (self.folder / "memory.events").read_text().splitlines()
+        try:
+            lines = (self.folder / "memory.events").read_text().splitlines()
+        except OSError:
+            return False  # without a sandbox a unit may remove what is its user's
         events = {name: int(count) for name, count in map(str.split, lines)}
         return events["oom"] > 0 and events["oom_kill"] > 0
 
 
 NO_GROUP = Group()
+
+
+@contextmanager
+def of_run(parent: Path | None, *, memory_mb: int, processes: int) -> Iterator[Group]:
+    """The group of one run; none where there is no parent for it. Raises ToolError where it cannot be made
+    any more."""
+    if parent is None:
+        yield NO_GROUP
+        return
+    with ExitStack() as stack:
+        try:
+            group = stack.enter_context(made(parent, memory_mb=memory_mb, processes=processes))
+        except OSError as error:
+            raise ToolError(
+                f"no group of processes can be made for a run: {error.strerror}",
+                where=str(parent),
+                next_step="run the command again; `ol doctor` says where groups may be made",
+            ) from None
+        yield group
 
 
 @contextmanager

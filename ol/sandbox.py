@@ -10,7 +10,7 @@ import os
 import resource
 import shutil
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cache
@@ -125,15 +125,10 @@ class Sandbox:
         """The same for one run, as a user of its own where that can be."""
         return replace(self, user=fresh())
 
-    @contextmanager
-    def group(self, memory_mb: int) -> Iterator[cgroup.Group]:
+    def group(self, memory_mb: int) -> AbstractContextManager[cgroup.Group]:
         """The group of one command, which may take so much memory."""
-        if self.groups is None:
-            yield cgroup.NO_GROUP
-            return
-        most, processes = memory_mb + _BESIDE_MB, RUNNING.processes + _BESIDE
-        with cgroup.made(self.groups, memory_mb=most, processes=processes) as group:
-            yield group
+        processes = RUNNING.processes + _BESIDE
+        return cgroup.of_run(self.groups, memory_mb=memory_mb + _BESIDE_MB, processes=processes)
 
     def _leaving(self) -> list[str]:
         return leave_root(self.user) if self._is_left() else []

@@ -18,6 +18,7 @@ from cworld import STATUSES, CWorld
 from pyworld import World
 
 from ol import cgroup, doctor, process
+from ol.errors import ToolError
 from ol.judge import judge
 from ol.sandbox import RUNNING, Kind, Limits, Sandbox
 from ol.stream import Ending, Frame
@@ -139,6 +140,14 @@ def test_without_groups_a_command_is_as_it_was() -> None:
     with Sandbox().group(1) as group:
         assert group.command(["true"]) == ["true"]
         assert not group.ran_out()
+
+
+def test_a_group_that_cannot_be_made_any_more_is_told(tmp_path: Path) -> None:
+    gone = tmp_path / "gone"
+    with pytest.raises(ToolError) as raised, Sandbox(groups=gone).group(1):
+        pass
+    assert raised.value.what == "no group of processes can be made for a run: No such file or directory"
+    assert raised.value.where == str(gone)
 
 
 def test_a_report_says_where_they_are(parent: Path) -> None:
