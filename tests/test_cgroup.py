@@ -46,10 +46,11 @@ UNIT = """
     #include <sys/prctl.h>
     #include <unistd.h>
     static void fill(void) {
-        static char some[1 << 20];
+        static char some[16 << 20];
+        memset(some, 1, sizeof some);
         for (;;) {
             int file = memfd_create("some", 0);
-            for (int k = 0; k < 60; k++) if (write(file, some, sizeof some) < 0) pause();
+            for (int k = 0; k < 3; k++) if (write(file, some, sizeof some) < 0) pause();
         }
     }
     void act(void) { prctl(PR_SET_NAME, "OWNNAME"); DEED }
@@ -234,10 +235,12 @@ def test_what_a_killed_ol_has_left_is_swept(parent: Path) -> None:
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as ol:
         assert ol.stdout
         folder, pid = ol.stdout.readline().split()
-        soon(lambda: (Path(folder) / "cgroup.procs").read_text().split() == [pid])
-        cgroup.sweep(parent)
-        assert Path(folder).is_dir(), "it is held"
-        ol.kill()
+        try:
+            soon(lambda: (Path(folder) / "cgroup.procs").read_text().split() == [pid])
+            cgroup.sweep(parent)
+            assert Path(folder).is_dir(), "it is held"
+        finally:
+            ol.kill()
     assert (Path(folder) / "cgroup.procs").read_text().split() == [pid]
     cgroup.sweep(parent)
     assert not Path(folder).exists()
