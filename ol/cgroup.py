@@ -154,9 +154,12 @@ def _end(folder: Path) -> None:
 @cache
 def find() -> Found:
     """Where groups may be made. Removes those that an ol that was killed has left there."""
-    mounts, own = Path("/proc/self/mountinfo"), Path("/proc/self/cgroup")
+    try:
+        mounts, own = (Path(f"/proc/self/{name}").read_text() for name in ("mountinfo", "cgroup"))
+    except OSError as error:  # a kernel without groups, or no /proc
+        return Found(why=f"{error.filename}: {error.strerror}")
     tried = []
-    for parent in places(mounts.read_text(), own.read_text()):
+    for parent in places(mounts, own):
         if not (why := refusal(parent)):
             sweep(parent)
             return Found(parent=parent)
