@@ -73,7 +73,7 @@ def audit_generated(
         if unsettled or never is None:
             never = _prepared(engine, clock)
             memory.keep_never_called(never)
-            _run(engine, ledger, matrix=matrix)
+            _run(engine, ledger, clock, matrix=matrix)
         clock.lap("running")
         _explain(engine, ledger, clock)
     found = Found(units=units, ledger=ledger, accepted=accepted, never_called=never, whole=scope.is_whole)
@@ -131,13 +131,15 @@ def _is_settled(known: Known, *, matrix: bool) -> bool:
     return known.settled == "matrix" or (not matrix and known.settled != "")
 
 
-def _run(engine: Engine, ledger: Ledger, *, matrix: bool) -> None:
+def _run(engine: Engine, ledger: Ledger, clock: _Clock, *, matrix: bool) -> None:
     """Cheap tests first; what lives is compared with the original's code; the rest of the tests, then
     the other builds, on what is left."""
     open_ones = {m: k for m, k in ledger.items() if not _is_settled(k, matrix=matrix)}
     for most in CHEAP:
         engine.run(Sanitizer.ASAN, open_ones, engine.by_promise, most=most)
+    clock.lap("running")
     compare(engine, alive(open_ones))
+    clock.lap("explaining")
     if matrix:
         engine.run(Sanitizer.ASAN, open_ones, engine.by_promise, every=True)
     _until_one_of_each_code_is_left(open_ones, partial(_all_builds, engine))

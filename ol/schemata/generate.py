@@ -12,7 +12,7 @@ from ol.csource.reader import Source
 from ol.operators.edit import Edit, SiteKind
 from ol.schemata.layout import Layout
 from ol.schemata.sites import Nest, are_a_run, nest
-from ol.schemata.steps import STEP, steps
+from ol.schemata.steps import ENTER, STEP, steps
 from ol.schemata.writer import Writer
 
 SELECTOR = "ol_mutant"
@@ -53,12 +53,15 @@ class Schemata:
 
 
 def _prelude(*, defines: bool, counts: bool) -> str:
+    """In a function a copy of the selector hides it: no sanitizer watches each look at it, and a loop
+    keeps it in a register."""
     storage = _VISIBLE if defines else f"{_VISIBLE} extern"
     made = [
         f"{storage} volatile int {SELECTOR};",
         f"{storage} long long ol_steps_left{f' = {_ENDLESS}' if defines else ''};",
         f"{storage} void (*ol_spent)(void);",
         f"\n#define {STEP} (void)({'--ol_steps_left < 0 ? ol_spent(), 0 : 0' if counts else '0'})",
+        f"\n#define {ENTER} const int ol_now = {SELECTOR}, {SELECTOR} = ol_now; {STEP}",
     ]
     return "".join(made) + "\n#line 1\n"
 

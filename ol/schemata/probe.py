@@ -18,7 +18,7 @@ from ol.operators.edit import Edit, Site, SiteKind
 from ol.schemata.generate import alternative, layout_of
 from ol.schemata.layout import Layout
 from ol.schemata.sites import Nest, nest
-from ol.schemata.steps import STEP, steps
+from ol.schemata.steps import ENTER, STEP, steps
 from ol.schemata.writer import Writer
 
 REACHED = "ol_reached"
@@ -63,7 +63,7 @@ class Probe:
         visible = '__attribute__((visibility("default")))'
         storage = visible if self.defines else f"extern {visible}"
         arrays = "".join(f"{storage} unsigned char {name}[{size}]; " for name in (REACHED, DIFFERED))
-        count = f"{storage} long long {STEPS}[1];\n#define {STEP} (void)++{STEPS}[0]"
+        count = f"{storage} long long {STEPS}[1];\n#define {STEP} (void)++{STEPS}[0]\n#define {ENTER} {STEP}"
         return f"{arrays}{_UNLIKE} {count}\n#line 1\n"
 
 

@@ -11,6 +11,8 @@ from ol.csource.reader import Source
 
 STEP = "OL_STEP"
 """A macro that the generated text defines: an expression without a value."""
+ENTER = "OL_ENTER"
+"""Another, at the beginning of a function's body: declarations and a step."""
 
 
 @dataclass(frozen=True, order=True)
@@ -29,7 +31,7 @@ def steps(source: Source) -> list[Insertion]:
 def _calls(source: Source) -> Iterator[Insertion]:
     for function in source.functions:
         body = source.partner[function.last]
-        yield Insertion(source.tokens[body].end, f" {STEP};")
+        yield Insertion(source.tokens[body].end, f" {ENTER};")
 
 
 def _rounds(source: Source) -> Iterator[Insertion]:
