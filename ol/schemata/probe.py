@@ -63,8 +63,9 @@ class Probe:
         visible = '__attribute__((visibility("default")))'
         storage = visible if self.defines else f"extern {visible}"
         arrays = "".join(f"{storage} unsigned char {name}[{size}]; " for name in (REACHED, DIFFERED))
-        count = f"{storage} long long {STEPS}[1];\n#define {STEP} (void)++{STEPS}[0]\n#define {ENTER} {STEP}"
-        return f"{arrays}{_UNLIKE} {count}\n#line 1\n"
+        counts = f"{storage} long long {STEPS}[1];"
+        macros = f"#define {STEP} (void)++{STEPS}[0]\n#define {ENTER} {STEP}"
+        return f"{arrays}{counts}{_UNLIKE}\n{macros}\n#line 1\n"
 
 
 def _copy_with(writer: Writer, nests: list[Nest], start: int, end: int) -> None:
