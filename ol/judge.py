@@ -92,6 +92,14 @@ def judge(test: str, unit: Frame, wanted: tuple[Record, ...], statuses: tuple[st
     )
 
 
+def first_failure(
+    test: str, unit: Frame, wanted: tuple[Record, ...], statuses: tuple[str, ...]
+) -> Failure | None:
+    """The first failure of `judge`, without its note; where a sanitizer has spoken nothing else is read."""
+    said = next(iter(sanitizer_failures(unit.report.decode("utf-8", "replace"))), None)
+    return said or next(iter(judge(test, unit, wanted, statuses).failures), None)
+
+
 def _raised(seen: tuple[Record, ...]) -> Iterator[Failure]:
     """The exception that ended a Python test: a message and a traceback with a NUL between them."""
     for k, record in enumerate(seen):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from ol.errors import ToolError
-from ol.judge import judge, wishes
+from ol.judge import first_failure, judge, wishes
 from ol.manifest import Way
 from ol.reports import sanitizer_failures
 from ol.stream import Dtype, Ending, Forged, Frame, Kind, frames, records
@@ -217,3 +217,17 @@ def test_a_test_passes_where_all_its_runs_do() -> None:
     )
     assert merged([good, good]).outcome is Outcome.PASSED
     assert (merged([good, bad]).outcome, merged([good, bad]).seconds) == (Outcome.FAILED, 3)
+
+
+def test_the_first_failure_is_that_of_the_whole_judgement() -> None:
+    report = b"==1==ERROR: LeakSanitizer: detected memory leaks\n"
+    for change in (
+        {},
+        {"report": report},
+        {"ending": Ending.TIMED_OUT},
+        {"ending": Ending.SPENT, "code": 24},
+    ):
+        unit = replace(FRAME, **change)
+        assert first_failure("t", unit, (), ()) == judge("t", unit, (), ()).failures[0]
+    end = bytes([5, 0, 0, 0, 5, 0, 0, 0, 0])
+    assert first_failure("t", replace(FRAME, stream=end), (), ()) is None

@@ -15,6 +15,7 @@ from ol.generated.memory import Memory
 from ol.generated.model import Kill, Ledger, Mutant
 from ol.generated.reach import Reach, probe
 from ol.generated.units import Units
+from ol.judge import judge
 from ol.lane import Sources
 from ol.manifest import TestEntry
 from ol.parallel import together
@@ -193,14 +194,14 @@ def measured(mass: Mass, tests: Sequence[TestEntry], module: str) -> dict[str, B
     ]
     for test in tests:
         pair = [run[test.id] for run in runs]
-        results = [mass.judged(test, f) for f in pair]
-        fine = [r is not None and r.outcome is Outcome.PASSED for r in results]
+        results = [judge(test.id, f, mass.wanted[test.id], mass.statuses) for f in pair]
+        fine = [r.outcome is Outcome.PASSED for r in results]
         if not all(fine):
             raise ToolError(
                 f"{test.id} is flaky: it passes on the reference once and fails the next time"
                 if any(fine)
                 else f"the reference of {module} fails {test.id}, so no mutant was run",
-                where="; ".join(_first_failure(r) for r in results if r and r.failures)[:1500],
+                where="; ".join(_first_failure(r) for r in results if r.failures)[:1500],
                 next_step="correct the test or the reference, then run the audit again",
             )
     return {

@@ -12,13 +12,12 @@ from pathlib import Path
 from ol import process
 from ol.build import Built
 from ol.generated.model import Kill, Ledger, Mutant
-from ol.judge import judge
+from ol.judge import first_failure
 from ol.lane import Lane, Trial
 from ol.manifest import TestEntry
 from ol.parallel import finished
 from ol.stream import Ending, Frame, Record
 from ol.toolchain import Sanitizer
-from ol.verdict import Outcome, TestResult
 
 PATIENCE = 2.5
 """A time-out counts after a second run, alone, with this many times the limit."""
@@ -110,21 +109,14 @@ class Mass:
     def kills(self, pairs: Sequence[tuple[Job, Frame]]) -> list[tuple[Job, Kill | None]]:
         return [(job, self.killed(job.test, frame)) for job, frame in pairs]
 
-    def judged(self, test: TestEntry, frame: Frame) -> TestResult | None:
-        """The result of a run; None where it is the baseline's, byte for byte."""
+    def killed(self, test: TestEntry, frame: Frame) -> Kill | None:
         if frame.ending is Ending.SAME:
             return None
         clean = frame.ending is Ending.EXITED and frame.code == 0 and not frame.report
-        if clean and test.id in self.baseline and frame.stream == self.baseline[test.id].stream:
+        if clean and frame.stream == self.baseline[test.id].stream:
             return None
-        return judge(test.id, frame, self.wanted[test.id], self.statuses)
-
-    def killed(self, test: TestEntry, frame: Frame) -> Kill | None:
-        result = self.judged(test, frame)
-        if result is None or result.outcome is not Outcome.FAILED:
-            return None
-        first = result.failures[0]
-        return Kill(test=test.id, way=str(first.way), check=first.check)
+        first = first_failure(test.id, frame, self.wanted[test.id], self.statuses)
+        return Kill(test=test.id, way=str(first.way), check=first.check) if first else None
 
 
 def shards(jobs: Sequence[Job], most: int = BATCH) -> list[list[Job]]:
