@@ -29,9 +29,12 @@ def steps(source: Source) -> list[Insertion]:
 
 
 def _calls(source: Source) -> Iterator[Insertion]:
+    tokens = source.tokens
     for function in source.functions:
-        body = source.partner[function.last]
-        yield Insertion(source.tokens[body].end, f" {ENTER};")
+        at = source.partner[function.last]
+        while tokens[at + 1].text == "__label__":  # GNU C's, which stand before all else
+            at = next(k for k in range(at + 1, function.last) if tokens[k].text == ";")
+        yield Insertion(tokens[at].end, f" {ENTER};")
 
 
 def _rounds(source: Source) -> Iterator[Insertion]:

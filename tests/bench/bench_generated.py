@@ -20,7 +20,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -36,7 +36,7 @@ from ol.generated.model import GeneratedReport, MutantResult, State  # noqa: E40
 from ol.generated.scope import Scope  # noqa: E402
 from ol.generated.units import find_units  # noqa: E402
 from ol.lane import plain_lane  # noqa: E402
-from ol.manifest import Language  # noqa: E402
+from ol.manifest import Language, Module  # noqa: E402
 from ol.operators import apply_edit  # noqa: E402
 from ol.store import Store  # noqa: E402
 from ol.testbed import Testbed, prepare  # noqa: E402
@@ -68,8 +68,7 @@ def timed(call: Callable[[], T]) -> tuple[T, Spent]:
     return found, Spent(time.monotonic() - start, cpu() - used)
 
 
-def audited(builder: Builder, store: Store, module: str, shard: str = "") -> GeneratedReport:
-    entry = builder.course.module(module)
+def audited(builder: Builder, store: Store, entry: Module, shard: str = "") -> GeneratedReport:
     return audit_generated(builder, store, entry, scope=Scope(shard=shard), progress=quiet)
 
 
@@ -127,26 +126,30 @@ def main() -> None:
     parser.add_argument("module", nargs="?", default="L9.2")
     parser.add_argument("--samples", type=int, default=20)
     parser.add_argument("--compiler", default=None)
+    parser.add_argument("--tests", default="", help="only these, with commas between, on both sides")
     parser.add_argument("--universalmutator", metavar="MUTATE", default="")
     chosen = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="bench-") as folder:
         course = find_course(ROOT / "ol")
         builder = Builder(course, find(chosen.compiler), Path(folder))
-        measure(builder, chosen.module, chosen.samples, chosen.universalmutator)
+        entry = course.module(chosen.module)
+        if chosen.tests:
+            wanted = chosen.tests.split(",")
+            entry = replace(entry, tests=tuple(t for t in entry.tests if t.id in wanted))
+        measure(builder, entry, chosen.samples, chosen.universalmutator)
 
 
-def measure(builder: Builder, module: str, samples: int, mutate: str) -> None:
-    entry = builder.course.module(module)
+def measure(builder: Builder, entry: Module, samples: int, mutate: str) -> None:
     needed = {m.id: builder.reference_sources(m) for m in builder.course.closure(entry.depends)}
     bed = prepare(builder, Store(builder.cache / "0.sqlite"), entry, needed, entry.tests)
     bed.wanted(entry.tests)
     plain_lane(builder, entry, needed)
     store = Store(builder.cache / "1.sqlite")
-    report, whole = timed(lambda: audited(builder, store, module))
-    _, quarter = timed(lambda: audited(builder, Store(builder.cache / "2.sqlite"), module, "1/4"))
-    _, again = timed(lambda: audited(builder, store, module))
+    report, whole = timed(lambda: audited(builder, store, entry))
+    _, quarter = timed(lambda: audited(builder, Store(builder.cache / "2.sqlite"), entry, "1/4"))
+    _, again = timed(lambda: audited(builder, store, entry))
     _, making = timed(
-        lambda: make(Builder(builder.course, builder.toolchain, builder.cache / "made"), module)
+        lambda: make(Builder(builder.course, builder.toolchain, builder.cache / "made"), entry.id)
     )
     viable = [m for m in report.mutants if m.state is not State.UNVIABLE]
     told = [m for m in viable if not m.kills or not any(r.endswith(("tsan", "none")) for r in m.ran)]
@@ -156,7 +159,7 @@ def measure(builder: Builder, module: str, samples: int, mutate: str) -> None:
     other, alone = timed(lambda: one_by_one(bed, folder, sample))
     scale = len(viable) / len(sample)
     rate = len(viable) / report.timing.running
-    print(f"{module}: {len(viable)} viable mutants, {report.timing.runs} runs; {report.compiler}")
+    print(f"{entry.id}: {len(viable)} viable mutants, {report.timing.runs} runs; {report.compiler}")
     row("", "wall", "processor")
     row("end to end", f"{whole.wall:.1f} s", f"{whole.cpu:.1f} s")
     row(f"one by one, from {len(sample)}", f"{alone.wall * scale:.0f} s", f"{alone.cpu * scale:.0f} s")
