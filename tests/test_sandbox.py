@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import signal
 import subprocess
 from pathlib import Path
 
@@ -110,6 +111,17 @@ def test_landlock_keeps_files_and_signals_too(tmp_path):
     if landlock.version() >= 6:
         script = f"kill -0 {os.getpid()} && echo reached"
         assert "reached" not in said(shut.command(["sh", "-c", script], cwd=Path("/")))
+
+
+def test_a_command_in_landlock_finds_signals_as_they_were():
+    """Else the limit on files would be an error that a unit may overlook, and no end."""
+    shut = Sandbox(kind=Kind.LANDLOCK)
+    if not landlock.version() or sandbox.refusal(shut):
+        pytest.skip("Landlock does not start here")
+    status = said(shut.command(["cat", "/proc/self/status"], cwd=Path("/")))
+    ignored = int(next(line for line in status.splitlines() if line.startswith("SigIgn")).split()[1], 16)
+    assert not ignored >> (signal.SIGXFSZ - 1) & 1
+    assert not ignored >> (signal.SIGPIPE - 1) & 1
 
 
 def test_limits_go_before_the_command_also_without_a_sandbox():
