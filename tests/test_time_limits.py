@@ -119,14 +119,14 @@ def test_many_that_loop_get_no_more_than_one(run: Callable[[int], Frame], how: i
     with busy(0):
         frame, seconds = measured(run, how)
     assert frame.ending is Ending.TIMED_OUT
-    assert seconds < 2 * LIMIT
+    assert seconds < LIMIT + 0.5
 
 
 def test_a_loop_on_a_busy_machine_gets_its_limit_of_processor_time(run: Callable[[int], Frame]) -> None:
     with busy(2):
         frame, seconds = measured(run, LOOP)
     assert frame.ending is Ending.TIMED_OUT
-    assert seconds < 2 * LIMIT
+    assert seconds < LIMIT + 0.5
     assert frame.wall > LIMIT + 0.5
 
 
