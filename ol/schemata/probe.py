@@ -3,8 +3,8 @@ the mutated value ever differed there.
 
 The generated code fills `unsigned char ol_reached[]` and `ol_differed[]`, by mutant's number, and counts
 the unit's steps in `ol_steps[0]`. The alternative is evaluated beside the original where that has no side
-effects; elsewhere `ol_differed` says UNKNOWN. Compile it without sanitizers and with -fwrapv: an alternative
-may overflow where the original does not.
+effects; elsewhere `ol_differed` says UNKNOWN. Compile it without sanitizers and with -fwrapv: an
+alternative may overflow where the original does not.
 """
 
 import re
