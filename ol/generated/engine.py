@@ -54,7 +54,7 @@ class Tally:
 
 _DECIDING = (
     *("generated/mass.py", "generated/reach.py"),
-    *("schemata/probe.py", "operators/change.py", "operators/asked.py"),
+    *("schemata/probe.py", "schemata/steps.py", "operators/change.py", "operators/asked.py"),
 )
 """Sources that decide of a kill, or of the reason why there was none."""
 _ENOUGH = 8

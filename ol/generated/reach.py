@@ -77,7 +77,9 @@ class Reach:
         """The tables that tell what a test meets; none where that is not known. Threads may take another
         way the next time, so of a threaded test it takes those of all tests."""
         own = self.tables.get(test.id)
-        found = list(self.tables.values()) if test.threads and own else [own] if own else []
+        if own is None:
+            return []
+        found = list(self.tables.values()) if test.threads else [own]
         return found if all(table.whole for table in found) else []
 
     def promise(self, test: TestEntry, number: int) -> int:
