@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 #include <elf.h>
 #include <link.h>
+#include <pthread.h>
 #include <stdint.h>
 
 #include "supervisor.h"
@@ -57,4 +58,23 @@ static int take_thread_locals(struct dl_phdr_info *object, size_t size, void *un
 void bind_all(const struct ol_suite *suite) {
     bind_functions(suite);
     dl_iterate_phdr(take_thread_locals, NULL);
+}
+
+enum { WARM_THREADS = 4 };
+
+static void *be_there(void *all_are_there) {
+    pthread_barrier_wait(all_are_there);
+    return NULL;
+}
+
+/* The C library keeps the place of a thread that has ended, with what the thread had there on the heap, for the
+ * next one. A test's first threads are to find such places, with nothing in them. */
+void warm_threads(void) {
+    pthread_t thread[WARM_THREADS];
+    pthread_barrier_t all_are_there;
+    int n = 0;
+    pthread_barrier_init(&all_are_there, NULL, WARM_THREADS);
+    while (n < WARM_THREADS && pthread_create(&thread[n], NULL, be_there, &all_are_there) == 0) n++;
+    while (n > 0) pthread_join(thread[--n], NULL);
+    pthread_barrier_destroy(&all_are_there);
 }

@@ -179,6 +179,7 @@ static struct manner read_manner(int *argc, char ***argv) {
 }
 
 /* Present in a build with a sanitizer that reports addresses. */
+extern size_t __sanitizer_get_current_allocated_bytes(void) __attribute__((weak));
 extern int __sanitizer_get_module_and_offset_for_pc(void *pc, char *path, size_t room, void **offset) __attribute__((weak));
 
 static int are_open(const struct request *q, char **open, int n_open) {
@@ -197,6 +198,7 @@ static void warm_up(const struct ol_suite *suite, struct request *q) {
     const char *why = open_units(q);
     if (why) fault("cannot open a unit", why);
     bind_all(suite);
+    if (__sanitizer_get_current_allocated_bytes) warm_threads();
     for (int k = 0; k < q->n_objects; k++) {
         free(open[k]);
         if (!(open[k] = strdup(q->object[k]))) fault("no memory", q->object[k]);

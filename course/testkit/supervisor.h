@@ -72,6 +72,9 @@ int is_baseline(const char *folder, const struct ol_suite *suite, int test, cons
 /* bind.c: to be called once the units are open. */
 void bind_all(const struct ol_suite *suite);
 
+/* bind.c: the same for threads, while no other runs. */
+void warm_threads(void);
+
 /* tree.c: what /proc says, without the heap. A text ends with 0 and is cut to `room`. */
 size_t read_text(const char *path, char *into, size_t room);
 void of_threads(pid_t pid, void (*visit)(pid_t pid, pid_t thread, void *with), void *with);

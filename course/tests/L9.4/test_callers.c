@@ -5,8 +5,8 @@
 #include <stdlib.h>
 
 static world busy_world(void) {
-    return new_world((shape){.B = 8, .H = 8, .Hkv = 2, .D = 4, .block = 16, .scale = 0.6f,
-                             .lens = {90, 17, 64, 33, 5, 128, 70, 41}});
+    return new_world((shape){.B = 8, .H = 4, .Hkv = 2, .D = 3, .block = 16, .scale = 0.6f,
+                             .lens = {40, 17, 32, 33, 5, 50, 16, 21}});
 }
 
 /* ---- A busy pool ------------------------------------------------------------------------------------ */

@@ -95,8 +95,10 @@ static void draw_inputs(world *w, ol_rng r) {
         for (int64_t layer = 0; layer < w->s.layers; layer++)
             for (int is_v = 0; is_v < 2; is_v++)
                 for (int64_t g = 0; g < w->s.Hkv; g++)
-                    for (int64_t j = 0; j < w->lens[b]; j++)
-                        for (int64_t d = 0; d < w->s.D; d++) cell_in(w, b, layer, is_v, g, j)[d] = ol_half(&r);
+                    for (int64_t j = 0; j < w->lens[b]; j++) {
+                        uint16_t *drawn = cell_in(w, b, layer, is_v, g, j);
+                        for (int64_t d = 0; d < w->s.D; d++) drawn[d] = ol_half(&r);
+                    }
 }
 
 world new_world_at(shape s, uint64_t seed) {

@@ -27,13 +27,13 @@ static const format BF16 = {7, 127, 0x7F80};
 static const format E4M3 = {3, 7, 0x7F};
 static const format E5M2 = {2, 15, 0x7C};
 
-static uint32_t bits_of(float x) {
+static inline uint32_t bits_of(float x) {
     uint32_t bits;
     memcpy(&bits, &x, sizeof bits);
     return bits;
 }
 
-static float float_of(uint32_t bits) {
+static inline float float_of(uint32_t bits) {
     float x;
     memcpy(&x, &bits, sizeof x);
     return x;
@@ -70,7 +70,7 @@ static uint32_t encode(float x, const format *f) {
 }
 
 /* The value of a finite magnitude code, for formats whose smallest subnormal is a normal float32 (not bf16). */
-static float decode(uint32_t code, const format *f) {
+static inline float decode(uint32_t code, const format *f) {
     const uint32_t exponent = code >> f->fraction_bits;
     const uint32_t fraction = code - (exponent << f->fraction_bits);
     if (exponent == 0) {
@@ -83,7 +83,7 @@ static float decode(uint32_t code, const format *f) {
 }
 
 /* By bits, for arithmetic may drop the sign of a NaN. */
-static float with_sign(float magnitude, uint32_t sign) { return float_of(bits_of(magnitude) | sign << 31); }
+static inline float with_sign(float magnitude, uint32_t sign) { return float_of(bits_of(magnitude) | sign << 31); }
 
 uint16_t tl_f32_to_f16(float x) {
     if (is_nan(x)) return 0x7E00;
