@@ -104,7 +104,8 @@ class Builder:
     def supervisor(self, sanitizer: Sanitizer) -> Built:
         names = ("supervisor.c", "child.c", "watch.c", "tree.c", "tidy.c", "baseline.c", "bind.c")
         sources = {n: (self.course.testkit / n).read_bytes() for n in names}
-        extra = (f"-I{self.course.testkit}", "-ldl")
+        hooks = "-Wl,--export-dynamic-symbol=__asan_on_error"  # of a sanitizer that is a library of its own
+        extra = (f"-I{self.course.testkit}", hooks, "-ldl")
         return self._make("supervisor", sources, (*sanitizer.flags, *extra), "")
 
     def suite(self, module: Module, role: Role, sanitizer: Sanitizer) -> Built:

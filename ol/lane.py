@@ -77,6 +77,12 @@ class Lane:
             return self
         return replace(self, runner=replace(self.runner, warm=True))
 
+    def brief(self) -> "Lane":
+        """The same where only whether a sanitizer reports counts, and not what."""
+        if isinstance(self.runner, PyRunner):
+            return self
+        return replace(self, runner=replace(self.runner, brief=True))
+
     def against(self, baseline: Path, *, stops: bool) -> "Lane":
         """The same, told by its ending alone where a test writes what `baseline` holds of it; a mutant
         that does anything else meets no more tests of a call with `stops`."""

@@ -17,6 +17,7 @@ from ol.toolchain import Sanitizer, Toolchain, environment, install_line
 
 START_SECONDS = 20.0
 RSS_MB = 2048
+_CRASHES = ("segv", "sigbus", "sigfpe", "sigill", "abort")
 _ENDED_ALL = b"the process that watches the test was ended or stopped from within"
 
 
@@ -53,6 +54,9 @@ class Runner:
     symbols: bool = False
     warm: bool = False
     """Opens units in the supervisor itself: for the course's own code and its mutants only."""
+    brief: bool = False
+    """Only whether a sanitizer reports counts: a run ends at its first finding, which is cut to a line, and
+    a crash is a signal."""
     baseline: Path | None = None
     """A folder with what each test wrote of the unit itself: a run that goes the same way is told by its
     ending alone, and a mutant that does anything else meets no more tests in this call with `stops`."""
@@ -114,6 +118,7 @@ class Runner:
     def _manner(self, place: Place) -> list[str]:
         alone = self.sandbox.kind is Kind.BUBBLEWRAP
         words = ["--warm"] if self.warm else []
+        words += ["--brief"] if self.brief else []
         words += ["--alone"] if alone else []
         words += ["--baseline", place.at(self.baseline)] if self.baseline else []
         return [*words, *(["--stop"] if self.stops else [])]
@@ -121,10 +126,12 @@ class Runner:
     def _options(self) -> dict[str, str]:
         """Of each sanitizer. LSAN's own are left out: in gcc's ASan they would overrule the rest."""
         common = f"symbolize={int(self.symbols)}:color=never:exitcode=86"
+        brief = int(self.brief)
+        crashes = "".join(f":handle_{signal}=0" for signal in _CRASHES) if self.brief else ""
         return {
-            "ASAN": f"{common}:detect_leaks={int(self.leaks)}:allocator_may_return_null=1",
-            "UBSAN": f"{common}:print_stacktrace={int(self.symbols)}",
-            "TSAN": f"{common}:halt_on_error=0",
+            "ASAN": f"{common}:detect_leaks={int(self.leaks)}:allocator_may_return_null=1{crashes}",
+            "UBSAN": f"{common}:print_stacktrace={int(self.symbols)}:halt_on_error={brief}",
+            "TSAN": f"{common}:halt_on_error={brief}{crashes}",
         }
 
     def _environment(self, logs: Path) -> dict[str, str]:

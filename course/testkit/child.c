@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -15,6 +16,21 @@
 /* Present in a build with a leak detector; writes to the sanitizer's own log. */
 extern int __lsan_do_recoverable_leak_check(void) __attribute__((weak));
 extern size_t __sanitizer_get_current_allocated_bytes(void) __attribute__((weak));
+
+/* Present in a build with ASan, which calls the second before it writes a report. */
+extern const char *__asan_get_report_description(void) __attribute__((weak));
+__attribute__((visibility("default"))) void __asan_on_error(void);
+static const char *brief_log;
+
+/* The whole report takes longer than most tests; who only asks whether there is one gets its first line. */
+void __asan_on_error(void) {
+    if (!brief_log || !__asan_get_report_description) return;
+    char path[4096], text[256];
+    snprintf(path, sizeof path, "%s.asan.%d", brief_log, (int)getpid());
+    int n = snprintf(text, sizeof text, "==%d==ERROR: AddressSanitizer: %s\n", (int)getpid(), __asan_get_report_description());
+    int log = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    if (log >= 0 && write(log, text, (size_t)n) == n) _exit(86);
+}
 
 /* Present in a build with TSan, which may start a thread of its own. */
 extern void __tsan_init(void) __attribute__((weak));
@@ -114,6 +130,7 @@ _Noreturn void child_main(const struct ol_suite *suite, const struct request *q,
         bind_all(suite);
     }
     if (q->mutant) switch_to(q);
+    brief_log = q->brief_log;
     size_t held = held_bytes();
     suite->run(q->test, &(struct ol_context){q->seed, stream, q->fixtures, fail_thread_at});
     fflush(NULL);

@@ -2,10 +2,11 @@
  * for each, and writes what came of it to its output. `ol` starts it; so can a person:
  *
  *     supervisor --list SUITE
- *     supervisor [--warm] [--alone] [--baseline FOLDER [--stop]] SUITE LOG_PREFIX [FIXTURES] < requests > results
+ *     supervisor [--warm] [--brief] [--alone] [--baseline FOLDER [--stop]] SUITE LOG_PREFIX [FIXTURES] < requests > results
  *
  * With --warm the objects are opened in the supervisor, once, and every child starts with them loaded: for
  * the course's own code and its mutants, never for a student's.
+ * With --brief of a report of AddressSanitizer there is only the first line.
  * With --alone it ends all processes that it can see after each test: in a namespace of processes only.
  * With --baseline a run that went as FOLDER says is told in a word; with --stop a mutant that did anything
  * else meets no more of the tests that follow for it.
@@ -160,7 +161,7 @@ static const struct ol_suite *open_suite(const char *path) {
 }
 
 struct manner {
-    int warm, alone, stops;
+    int warm, brief, alone, stops;
     const char *baseline, *log_prefix;
 };
 
@@ -169,11 +170,12 @@ static struct manner read_manner(int *argc, char ***argv) {
     for (; *argc > 1 && strncmp((*argv)[1], "--", 2) == 0; --*argc, ++*argv) {
         const char *word = (*argv)[1];
         m.warm |= strcmp(word, "--warm") == 0;
+        m.brief |= strcmp(word, "--brief") == 0;
         m.alone |= strcmp(word, "--alone") == 0;
         m.stops |= strcmp(word, "--stop") == 0;
         if (strcmp(word, "--baseline") == 0 && *argc > 2) m.baseline = (*argv)[2], --*argc, ++*argv;
     }
-    if (*argc < 3) fault("usage", "supervisor --list SUITE | supervisor [--warm] [--alone] [--baseline FOLDER [--stop]] SUITE LOG_PREFIX [FIXTURES]");
+    if (*argc < 3) fault("usage", "supervisor --list SUITE | supervisor [--warm] [--brief] [--alone] [--baseline FOLDER [--stop]] SUITE LOG_PREFIX [FIXTURES]");
     m.log_prefix = (*argv)[2];
     return m;
 }
@@ -217,6 +219,7 @@ static void answer_all(const struct ol_suite *suite, const struct manner *m, con
     while (getline(&line, &room, stdin) > 0) {
         struct request q = parse(line, suite, fixtures);
         q.alone = m->alone;
+        q.brief_log = m->brief ? m->log_prefix : NULL;
         if (m->warm) warm_up(suite, &q);
         struct outcome o = {.ending = NO_SUCH_TEST, .stream.fd = -1, .out.fd = -1, .err.fd = -1};
         size_t n_report = 0;

@@ -31,6 +31,7 @@ struct request {
     long long steps; /* that a mutant may take; 0: any number */
     struct limits limits;
     const char *fixtures;
+    const char *brief_log; /* prefix of the log that takes of a report of ASan its first line alone; NULL: the sanitizer's own log takes all */
     int n_objects;
     const char *object[MAX_OBJECTS];
 };

@@ -97,7 +97,7 @@ class Engine:
             self.progress(f"{self.bed.module.id}: building the mutants ({sanitizer})", 0, 1)
             made = Mass(
                 name="" if sanitizer is Sanitizer.ASAN else sanitizer,
-                lane=self.bed.units[sanitizer].careful().warm(),
+                lane=self.bed.units[sanitizer].careful().warm().brief(),
                 unit=self.units.build(sanitizer),
                 sanitizer=sanitizer,
                 seed=self.bed.seed,
