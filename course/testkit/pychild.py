@@ -9,7 +9,7 @@ import resource
 import signal
 import sys
 import traceback
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -101,13 +101,36 @@ def _fault(what: object) -> NoReturn:
 
 
 class Plugin:
-    """Offers the fixture `ol` and ends the process at the first exception, whoever raised it."""
+    """Makes of pytest's loop over the tests that of the supervisor; in a child it offers the fixture `ol`
+    and ends the process at the first exception, whoever raised it. Pytest is started and the tests are
+    collected once: that takes longer than most of them."""
 
-    def __init__(self, ol: Ol, job: Job, before: dict[str, object]) -> None:
-        """Serve one test, which finds the process in a known state."""
-        self._ol = ol
-        self._job = job
-        self._before = before
+    _ol: Ol
+    _job: Job
+    _before: dict[str, object]
+
+    def __init__(self, serve: Callable[["Plugin"], None]) -> None:
+        """Let `serve` answer the requests once the tests are collected."""
+        self._serve = serve
+        self._items: dict[tuple[Path, str], list[pytest.Item]] = {}
+
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        """Instead of all tests run what is asked for, and report nothing."""
+        if session.testsfailed:
+            return True
+        for item in session.items:
+            name = getattr(item, "originalname", item.name)
+            self._items.setdefault((item.path, name), []).append(item)
+        self._serve(self)
+        return True
+
+    def run(self, ol: Ol, job: Job, before: dict[str, object]) -> bool:
+        """Run one test, which finds the process in the state `before`; False where there is none."""
+        self._ol, self._job, self._before = ol, job, before
+        items = self._items.get((job.source, f"test_{job.test}"), [])
+        for item in items:
+            item.config.hook.pytest_runtest_protocol(item=item, nextitem=None)
+        return bool(items)
 
     @pytest.fixture
     def ol(self) -> Ol:
@@ -177,7 +200,7 @@ def describe(error: BaseException, job: Job) -> tuple[str, str]:
     return _message(error), ""
 
 
-def run_child(job: Job, stream: int, supervisor: int) -> NoReturn:
+def run_child(job: Job, plugin: Plugin, stream: int, supervisor: int) -> NoReturn:
     """Run the test and leave; what it saw or wants is on `stream` then."""
     prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != supervisor:
@@ -195,8 +218,7 @@ def run_child(job: Job, stream: int, supervisor: int) -> NoReturn:
     except OSError as error:
         _fault(f"cannot open a unit: {error}")
     ol = Ol(stream=stream, seed=job.seed, fixtures=job.fixtures, lib=lib)
-    target = f"{job.source}::test_{job.test}"
-    if pytest.main([*options(job.source.parent), target], plugins=[Plugin(ol, job, before)]) != 0:
-        _fault("pytest could not run the test")
+    if not plugin.run(ol, job, before):
+        _fault("pytest has not collected the test")
     ol.finish()
     _leave(0)

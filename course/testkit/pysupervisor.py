@@ -37,7 +37,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import numpy as np  # noqa: E402, F401
 import pytest  # noqa: E402
-from pychild import Job, options, run_child  # noqa: E402
+from pychild import Job, Plugin, options, run_child  # noqa: E402
 from pywatch import STREAM_CAP, Capture, Ending, Outcome, watch  # noqa: E402
 
 
@@ -101,7 +101,7 @@ def load(suite: dict[Path, ast.Module], *, oracle: bool) -> None:
             del sys.path[0]
 
 
-def run(job: Job, results: int) -> Outcome:
+def run(job: Job, plugin: Plugin, results: int) -> Outcome:
     """Run one test in a child of its own."""
     supervisor = os.getpid()
     ends = [os.pipe() for _ in range(3)]
@@ -113,7 +113,7 @@ def run(job: Job, results: int) -> Outcome:
         os.dup2(err, 2)
         os.closerange(3, stream)
         os.closerange(stream + 1, 1024)
-        run_child(job, stream, supervisor)
+        run_child(job, plugin, stream, supervisor)
     for read, write in ends:
         os.close(write)
         os.set_blocking(read, False)
@@ -134,8 +134,12 @@ def send(results: int, number: int, o: Outcome) -> None:
         left = left[os.write(results, left) :]
 
 
-def serve(tests: dict[str, Path], fixtures: str | None, results: int) -> None:
+def serve(plugin: Plugin, tests: dict[str, Path], fixtures: str | None, results: int) -> None:
     """Answer each request until the input ends."""
+    prctl(PR_SET_CHILD_SUBREAPER, 1)
+    prctl(PR_SET_DUMPABLE, 0)  # no child may reach into this process
+    prctl(PR_SET_PDEATHSIG, SIGCONT)  # a unit may have stopped this process: see pywatch
+    gc.freeze()
     late = False
     for line in iter(sys.stdin.buffer.readline, b""):
         try:
@@ -156,7 +160,7 @@ def serve(tests: dict[str, Path], fixtures: str | None, results: int) -> None:
                 mutant=int(mutant),
                 fixtures=fixtures,
             )
-            o = run(job, results)
+            o = run(job, plugin, results)
         late = late or o.ending is Ending.TIMED_OUT
         send(results, int(number), o)
         o.close()
@@ -176,13 +180,10 @@ def main(arguments: list[str]) -> None:
     tests = tests_of(suite)
     load(suite, oracle=fixtures is not None)
     folder = Path(arguments[0]).resolve()
-    if code := pytest.main([*options(folder), "--collect-only", *map(str, suite)]):
+    plugin = Plugin(lambda ready: serve(ready, tests, fixtures, results))
+    code = pytest.main([*options(folder), *map(str, suite)], plugins=[plugin])
+    if code not in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
         fault("pytest cannot collect the tests", code)
-    prctl(PR_SET_CHILD_SUBREAPER, 1)
-    prctl(PR_SET_DUMPABLE, 0)  # no child may reach into this process
-    prctl(PR_SET_PDEATHSIG, SIGCONT)  # a unit may have stopped this process: see pywatch
-    gc.freeze()
-    serve(tests, fixtures, results)
 
 
 if __name__ == "__main__":
