@@ -119,8 +119,7 @@ def _bed(
 
 def _prepared(engine: Engine, clock: _Clock) -> tuple[str, ...]:
     _ = engine.wanted  # once, before several threads ask for it
-    kinds = [s for s in (Sanitizer.ASAN, Sanitizer.TSAN) if engine.tests(s)]
-    calls: list[Callable[[], object]] = [lambda: engine.reach, *(partial(engine.mass, s) for s in kinds)]
+    calls: list[Callable[[], object]] = [lambda: engine.reach, lambda: engine.mass(Sanitizer.ASAN)]
     together(calls)
     never = engine.prove_the_switch()
     clock.lap("building")
@@ -142,7 +141,7 @@ def _run(engine: Engine, ledger: Ledger, clock: _Clock, *, matrix: bool) -> None
     clock.lap("explaining")
     if matrix:
         engine.run(Sanitizer.ASAN, open_ones, engine.by_promise, every=True)
-    _until_one_of_each_code_is_left(open_ones, partial(_all_builds, engine))
+    _until_one_of_each_code_is_left(open_ones, partial(_all_builds, engine, open_ones))
     for known in open_ones.values():
         known.settled = "matrix" if matrix else "stopped"
     engine.memory.keep(open_ones)
@@ -156,13 +155,16 @@ def _until_one_of_each_code_is_left(ledger: Ledger, play: Callable[[Ledger], Non
         play(left)
 
 
-def _all_builds(engine: Engine, left: Ledger) -> None:
-    """All tests; then survivors again under TSan where a test has threads, and from Python."""
+def _all_builds(engine: Engine, ledger: Ledger, left: Ledger) -> None:
+    """All tests; then survivors again under TSan where a test has threads, and from Python: what is built
+    for these holds no more than the survivors of `ledger`."""
     engine.run(Sanitizer.ASAN, left, engine.by_promise)
-    for sanitizer, label in ((Sanitizer.TSAN, "under TSan"), (Sanitizer.NONE, "from Python")):
-        left = alive(left)
-        if left and engine.tests(sanitizer):
-            engine.run(sanitizer, left, engine.by_promise, label=f"survivors {label}")
+    labels = {Sanitizer.TSAN: "under TSan", Sanitizer.NONE: "from Python"}
+    kinds = [s for s in labels if alive(left) and engine.tests(s)]
+    held = frozenset(m.number for m in alive(ledger))
+    together([partial(engine.mass, s, held) for s in kinds])
+    for sanitizer in kinds:
+        engine.run(sanitizer, alive(left), engine.by_promise, label=f"survivors {labels[sanitizer]}")
 
 
 def alive(ledger: Ledger) -> Ledger:

@@ -3,7 +3,7 @@
 import hashlib
 import zlib
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
@@ -90,15 +90,16 @@ class Engine:
     def wanted(self) -> Mapping[str, tuple[Record, ...]]:
         return self.bed.wanted(self.bed.module.tests)
 
-    def mass(self, sanitizer: Sanitizer) -> Mass:
-        """A lane with a baseline that holds, twice. Raises ToolError where it does not. The steps of a
-        mutant are asked for when it is run, for the probe build and this one are made side by side."""
+    def mass(self, sanitizer: Sanitizer, held: Collection[int] | None = None) -> Mass:
+        """A lane with a baseline that holds, twice. Raises ToolError where it does not. It is made once,
+        with the mutants in `held` or with all. The steps of a mutant are asked for when it is run, for the
+        probe build and this one are made side by side."""
         if sanitizer not in self._masses:
             self.progress(f"{self.bed.module.id}: building the mutants ({sanitizer})", 0, 1)
             made = Mass(
                 name="" if sanitizer is Sanitizer.ASAN else sanitizer,
                 lane=self.bed.units[sanitizer].careful().warm().brief(),
-                unit=self.units.build(sanitizer),
+                unit=self.units.build(sanitizer, held),
                 sanitizer=sanitizer,
                 seed=self.bed.seed,
                 wanted=self.wanted,

@@ -98,10 +98,12 @@ class Units:
             dropped |= _refused(self.builder, self.module, unit, self.left_out)
         return replace(self, unviable=frozenset(dropped) - self.outside)
 
-    def build(self, sanitizer: Sanitizer) -> Built:
-        """One object for all viable mutants. Raises ToolError when it does not compile."""
+    def build(self, sanitizer: Sanitizer, held: Collection[int] | None = None) -> Built:
+        """One object for the mutants in `held`, or for all viable ones. Raises ToolError when it does not
+        compile."""
         counts = sanitizer is Sanitizer.ASAN
-        made = {u.path: u.schemata(self.left_out, counts=counts).text.encode() for u in self.units}
+        out = self.left_out | ({m.number for m in self.mutants} - set(held) if held is not None else set())
+        made = {u.path: u.schemata(out, counts=counts).text.encode() for u in self.units}
         try:
             return self.builder.unit(made, sanitizer)
         except CompileError as error:
