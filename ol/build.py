@@ -124,6 +124,12 @@ class Builder:
         held = self.held(next(iter(sources)))
         return self._make("unit", sources, (*sanitizer.flags, *held, *_SHARED), ".so")
 
+    def mutants(self, sources: Mapping[str, bytes], sanitizer: Sanitizer) -> Built:
+        """A unit that holds its mutants, as `unit` builds it but without symbols: they take a quarter of the
+        time, and nobody asks where such a unit failed. Raises CompileError."""
+        held = self.held(next(iter(sources)))
+        return self._make("unit", sources, (*sanitizer.flags, "-g0", *held, *_SHARED), ".so")
+
     def held(self, path: str) -> tuple[str, ...]:
         """The flags that hold a unit against its contract."""
         headers = [h for h in self.course.contract_of(path) if h.endswith(".h")]

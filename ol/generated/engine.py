@@ -188,7 +188,11 @@ def measured(mass: Mass, tests: Sequence[TestEntry], module: str) -> dict[str, B
     """The unit itself, in another order the second time. Raises ToolError where it does not pass."""
     first = [(ITSELF, t) for t in tests]
     orders = (first, first[::-1])
-    found = together([partial(mass.frames, order) for order in orders])
+    if mass.sanitizer is Sanitizer.NONE:  # to start Python twice takes longer than most tests
+        both = mass.frames([run for order in orders for run in order])
+        found = [both[: len(first)], both[len(first) :]]
+    else:
+        found = together([partial(mass.frames, order) for order in orders])
     runs = [
         {t.id: frame for (_, t), frame in zip(order, frames, strict=True)}
         for order, frames in zip(orders, found, strict=True)

@@ -21,7 +21,7 @@ from ol.toolchain import Sanitizer
 
 PATIENCE = 2.5
 """A time-out counts after a second run, alone, with this many times the limit."""
-STEPS = (10, 1_000_000)
+STEPS = (10, 200_000)
 """A mutant may take this many times the unit's own steps, and this many more."""
 BATCH = 192
 """Runs of one supervisor: many, for starting one costs as much as several runs."""

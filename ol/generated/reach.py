@@ -1,7 +1,7 @@
 """Which mutants' places each test reaches, and where the mutated value would have differed.
 
-The probe build runs every test once. Its two tables lie in a file that all children of a supervisor
-share, so what was met before a crash is kept as well.
+The probe build runs every test once. The tables lie in a file that the tests' processes share, so what was
+met before a crash is kept as well.
 """
 
 import re
@@ -10,7 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import BinaryIO
 
+from ol import process
 from ol.build import Built, CompileError, disk_errors
 from ol.generated.model import Mutant, Why
 from ol.generated.units import Units
@@ -29,21 +31,30 @@ _PAGE = 1 << 16
 _TABLES = """#define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-__attribute__((visibility("default"), aligned({page}))) unsigned char ol_reached[{size}];
-__attribute__((visibility("default"), aligned({page}))) unsigned char ol_differed[{size}];
-__attribute__((visibility("default"), aligned({page}))) long long ol_steps[{page} / 8];
-__attribute__((constructor)) static void share(void) {{
+#define SHOWN __attribute__((visibility("default")))
+SHOWN int ol_mutant, ol_placed;
+SHOWN __attribute__((aligned({page}))) unsigned char ol_reached[{size}];
+SHOWN __attribute__((aligned({page}))) unsigned char ol_differed[{size}];
+SHOWN __attribute__((aligned({page}))) long long ol_steps[{page} / 8];
+SHOWN void ol_place(void) {{
     const char *path = getenv("OL_PROBE");
     int fd = path ? open(path, O_RDWR) : -1, how = PROT_READ | PROT_WRITE;
+    off_t at = (off_t)ol_mutant * (2 * {size} + {page});
     if (fd < 0) return;
-    mmap(ol_reached, {size}, how, MAP_SHARED | MAP_FIXED, fd, 0);
-    mmap(ol_differed, {size}, how, MAP_SHARED | MAP_FIXED, fd, {size});
-    mmap(ol_steps, {page}, how, MAP_SHARED | MAP_FIXED, fd, 2 * {size});
+    static unsigned char met[{size}]; /* on the way to here: that a function is called */
+    memcpy(met, ol_reached, {size});
+    mmap(ol_reached, {size}, how, MAP_SHARED | MAP_FIXED, fd, at);
+    mmap(ol_differed, {size}, how, MAP_SHARED | MAP_FIXED, fd, at + {size});
+    mmap(ol_steps, {page}, how, MAP_SHARED | MAP_FIXED, fd, at + 2 * {size});
     close(fd);
+    for (int k = 0; k < {size}; k++) ol_reached[k] |= met[k];
+    ol_placed = 1;
 }}
 """
+"""The selector says whose tables are meant: it is a test's number here."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -126,28 +137,52 @@ def probe(
     """Runs all tests of the module on the probe build, those in Python on the lane `python`, with their
     tables in `folder`; nothing is told where it cannot be built."""
     size = -(-units.size // _PAGE) * _PAGE
-    made = {u.path: u.probe(units.left_out, size).encode("utf-8") for u in units.units}
-    made["ol_tables.c"] = _TABLES.format(page=_PAGE, size=size).encode()
+    texts = {u.path: u.probe(units.left_out, size).encode("utf-8") for u in units.units}
+    texts["ol_tables.c"] = _TABLES.format(page=_PAGE, size=size).encode()
     try:
-        unit = units.builder.probe(made)
+        unit = units.builder.probe(texts)
     except CompileError:
         return Reach(tables={})
     lanes = {Language.C: plain_lane(units.builder, units.module, dependencies).warm()}
     lanes |= {Language.PYTHON: python} if python else {}
     tests = [t for t in units.module.tests if t.language in lanes]
+    tables, length = folder / "tables", 2 * size + _PAGE
     with disk_errors(units.builder.cache):
         folder.mkdir()
-        calls = [partial(_table, lanes[t.language], unit, t, folder, size, seed) for t in tests]
-        found = together(calls)
-    return Reach(tables={t.id: table for t, table in zip(tests, found, strict=True)})
+        with tables.open("wb") as file:
+            file.truncate((len(tests) + 1) * length)
+        told = {language: lane.telling("OL_PROBE", str(tables)) for language, lane in lanes.items()}
+        found = together([partial(_run, told, unit, part, seed) for part in _parts(tests)])
+        whole = {number: ended for part in found for number, ended in part.items()}
+        with tables.open("rb") as file:
+            made = {t.id: _table(file, n, size, whole=whole[n]) for n, t in enumerate(tests, 1)}
+    return Reach(tables=made)
 
 
-def _table(lane: Lane, unit: Built, test: TestEntry, folder: Path, size: int, seed: int) -> Table:
-    path = folder / test.id.replace(":", " ")
-    path.write_bytes(bytes(2 * size + _PAGE))
-    trial = Trial(unit=unit, mutant=0, test=test, sanitizer=Sanitizer.NONE)
-    frames = lane.telling("OL_PROBE", str(path)).run([trial] * (_TIMES if test.threads else 1), seed)
-    data = path.read_bytes()
-    (steps,) = struct.unpack_from("<q", data, 2 * size)
-    whole = all(frame.ending is Ending.EXITED and frame.code == 0 for frame in frames)
-    return Table(reached=data[:size], differed=data[size : 2 * size], steps=steps, whole=whole)
+_Numbered = Sequence[tuple[int, TestEntry]]
+
+
+def _parts(tests: Sequence[TestEntry]) -> list[_Numbered]:
+    """Those of one language dealt to supervisors, few enough that starting one does not count."""
+    parts: list[_Numbered] = []
+    for language in Language:
+        mine = [(n, t) for n, t in enumerate(tests, 1) if t.language is language]
+        count = min(process.jobs(), -(-len(mine) // 8))
+        parts += [mine[k::count] for k in range(count)]
+    return parts
+
+
+def _run(lanes: Mapping[Language, Lane], unit: Built, part: _Numbered, seed: int) -> dict[int, bool]:
+    """Whether each test came to its end, every time."""
+    runs = [(n, t) for n, t in part for _ in range(_TIMES if t.threads else 1)]
+    trials = [Trial(unit=unit, mutant=n, test=t, sanitizer=Sanitizer.NONE) for n, t in runs]
+    frames = lanes[part[0][1].language].run(trials, seed)
+    ended = [frame.ending is Ending.EXITED and frame.code == 0 for frame in frames]
+    return {n: all(e for (m, _), e in zip(runs, ended, strict=True) if m == n) for n, _ in part}
+
+
+def _table(file: BinaryIO, number: int, size: int, *, whole: bool) -> Table:
+    file.seek(number * (2 * size + _PAGE))
+    reached, differed = file.read(size), file.read(size)
+    (steps,) = struct.unpack("<q", file.read(8))
+    return Table(reached=reached, differed=differed, steps=steps, whole=whole)

@@ -105,7 +105,7 @@ class Units:
         out = self.left_out | ({m.number for m in self.mutants} - set(held) if held is not None else set())
         made = {u.path: u.schemata(out, counts=counts).text.encode() for u in self.units}
         try:
-            return self.builder.unit(made, sanitizer)
+            return self.builder.mutants(made, sanitizer)
         except CompileError as error:
             raise ToolError(
                 f"the mutants of {self.module.id} do not compile together",

@@ -2,7 +2,8 @@
 the mutated value ever differed there.
 
 The generated code fills `unsigned char ol_reached[]` and `ol_differed[]`, by mutant's number, and counts
-the unit's steps in `ol_steps[0]`. The alternative is evaluated beside the original where that has no side
+the unit's steps in `ol_steps[0]`. Where another source defines these, it calls `ol_place()` before, until
+`ol_placed` is set. The alternative is evaluated beside the original where that has no side
 effects; elsewhere `ol_differed` says UNKNOWN. Compile it without sanitizers and with -fwrapv: an
 alternative may overflow where the original does not.
 """
@@ -23,6 +24,7 @@ from ol.schemata.writer import Writer
 REACHED = "ol_reached"
 DIFFERED = "ol_differed"
 STEPS = "ol_steps"
+PLACED, PLACE = "ol_placed", "ol_place"
 UNKNOWN = 2
 """A bit of `ol_differed`: reached at least once without knowing; the other bit, 1: differed."""
 
@@ -63,8 +65,10 @@ class Probe:
         storage = visible if self.defines else f"extern {visible}"
         arrays = "".join(f"{storage} unsigned char {name}[{size}]; " for name in (REACHED, DIFFERED))
         counts = f"{storage} long long {STEPS}[1];"
-        macros = f"#define {STEP} (void)++{STEPS}[0]\n#define {ENTER} {STEP}"
-        return f"{arrays}{counts}{_UNLIKE}\n{macros}\n#line 1\n"
+        places = "" if self.defines else f"{storage} int {PLACED}; {visible} void {PLACE}(void);"
+        enter = STEP if self.defines else f"(void)({PLACED} || ({PLACE}(), 1)); {STEP}"
+        macros = f"#define {STEP} (void)++{STEPS}[0]\n#define {ENTER} {enter}"
+        return f"{arrays}{counts}{places}{_UNLIKE}\n{macros}\n#line 1\n"
 
 
 def _copy_with(writer: Writer, nests: list[Nest], start: int, end: int) -> None:
