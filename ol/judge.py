@@ -70,34 +70,33 @@ def judge(test: str, unit: Frame, wanted: tuple[Record, ...], statuses: tuple[st
         )
     if unit.ending is Ending.NOT_RUN:
         return TestResult(test=test, outcome=Outcome.NOT_RUN)
-    failures = list(sanitizer_failures(unit.report.decode("utf-8", "replace")))
+    failures = tuple(_failures(unit, wanted, statuses))
+    outcome = Outcome.FAILED if failures else Outcome.PASSED
+    return TestResult(test=test, outcome=outcome, failures=failures, seconds=unit.wall)
+
+
+def first_failure(unit: Frame, wanted: tuple[Record, ...], statuses: tuple[str, ...]) -> Failure | None:
+    """The first failure of `judge`, without its note, of a run that has taken place; where a sanitizer has
+    spoken nothing else is read."""
+    said = next(iter(sanitizer_failures(unit.report.decode("utf-8", "replace"))), None)
+    return said or next(_failures(unit, wanted, statuses), None)
+
+
+def _failures(unit: Frame, wanted: tuple[Record, ...], statuses: tuple[str, ...]) -> Iterator[Failure]:
+    found = list(sanitizer_failures(unit.report.decode("utf-8", "replace")))
     try:
         seen = records(unit.stream)
     except Forged as error:
         seen = ()
         if unit.ending is Ending.EXITED:  # a process that was ended may have been in the midst of a record
-            failures.append(_ended(Way.EXIT, f"the stream of observations is broken: {error}", unit))
+            found.append(_ended(Way.EXIT, f"the stream of observations is broken: {error}", unit))
     finished = bool(seen) and seen[-1].kind is Kind.SAW_END
-    failures += _raised(seen)
-    failures += _left(seen)
-    failures += _endings(unit, finished, has_report=bool(failures))
-    if not finished:
-        failures = [replace(f, note=f.note or _latest_note(seen)) for f in failures]
-    failures += _pairs(seen, wanted, statuses, finished)
-    return TestResult(
-        test=test,
-        outcome=Outcome.FAILED if failures else Outcome.PASSED,
-        failures=tuple(failures),
-        seconds=unit.wall,
-    )
-
-
-def first_failure(
-    test: str, unit: Frame, wanted: tuple[Record, ...], statuses: tuple[str, ...]
-) -> Failure | None:
-    """The first failure of `judge`, without its note; where a sanitizer has spoken nothing else is read."""
-    said = next(iter(sanitizer_failures(unit.report.decode("utf-8", "replace"))), None)
-    return said or next(iter(judge(test, unit, wanted, statuses).failures), None)
+    found += _raised(seen)
+    found += _left(seen)
+    found += _endings(unit, finished, has_report=bool(found))
+    for failure in found:
+        yield failure if finished or failure.note else replace(failure, note=_latest_note(seen))
+    yield from _pairs(seen, wanted, statuses, finished)
 
 
 def _raised(seen: tuple[Record, ...]) -> Iterator[Failure]:

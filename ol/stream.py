@@ -8,6 +8,7 @@ import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import IntEnum
+from typing import Any
 
 from ol.errors import ToolError
 
@@ -126,6 +127,11 @@ class Forged(Exception):
     """A stream that the kit cannot have written: it is cut short, or something else wrote into it."""
 
 
+_U8, _U32, _I64, _F64 = (struct.Struct(f"<{code}") for code in "BIqd")
+_HEAD = struct.Struct("<IBiQQ")
+_TAIL = struct.Struct("<Q")
+
+
 class _Reader:
     def __init__(self, data: bytes):
         self.data = data
@@ -137,31 +143,36 @@ class _Reader:
         self.at += n
         return self.data[self.at - n : self.at]
 
-    def unpack(self, layout: str) -> tuple[int, ...]:
-        return struct.unpack("<" + layout, self.take(struct.calcsize("<" + layout)))
+    def unpack(self, layout: struct.Struct) -> tuple[Any, ...]:
+        try:
+            found = layout.unpack_from(self.data, self.at)
+        except struct.error:
+            raise Forged("a record is cut short") from None
+        self.at += layout.size
+        return found
 
-    def number(self, layout: str) -> int:
+    def number(self, layout: struct.Struct) -> int:
         return int(self.unpack(layout)[0])
 
     def real(self) -> float:
-        return float(struct.unpack("<d", self.take(8))[0])
+        return float(self.unpack(_F64)[0])
 
     def string(self) -> bytes:
-        return self.take(self.number("I"))
+        return self.take(self.number(_U32))
 
     def text(self) -> str:
         return self.string().decode("utf-8", "replace")
 
     def array(self) -> tuple[Dtype, bytes]:
         try:
-            dtype = Dtype(self.number("B"))
+            dtype = Dtype(self.number(_U8))
         except ValueError:
             raise Forged("an array of no known type") from None
-        return dtype, self.take(self.number("q") * SIZES[dtype])
+        return dtype, self.take(self.number(_I64) * SIZES[dtype])
 
     def axes(self) -> tuple[Axis, ...]:
-        rank = self.number("B")
-        return tuple(Axis(name=self.text(), extent=self.number("q")) for _ in range(rank))
+        rank = self.number(_U8)
+        return tuple(Axis(name=self.text(), extent=self.number(_I64)) for _ in range(rank))
 
 
 def frames(data: bytes) -> list[Frame]:
@@ -180,7 +191,7 @@ def frames(data: bytes) -> list[Frame]:
 
 
 def _frame(r: _Reader) -> Frame:
-    number, ending, code, wall_us, peak = r.unpack("IBiQQ")
+    number, ending, code, wall_us, peak = r.unpack(_HEAD)
     stream, out, err, report = (r.string() for _ in range(4))
     return Frame(
         number=number,
@@ -192,7 +203,7 @@ def _frame(r: _Reader) -> Frame:
         out=out,
         err=err,
         report=report,
-        dropped=r.number("Q"),
+        dropped=r.number(_TAIL),
     )
 
 
@@ -206,7 +217,7 @@ def _records(data: bytes) -> Iterator[Record]:
     while whole.at < len(data):
         r = _Reader(whole.string())
         try:
-            kind = Kind(r.number("B"))
+            kind = Kind(r.number(_U8))
         except ValueError:
             raise Forged("a record of no known kind") from None
         record = _record(kind, r.text(), r)
@@ -218,13 +229,13 @@ def _records(data: bytes) -> Iterator[Record]:
 def _record(kind: Kind, name: str, r: _Reader) -> Record:
     match kind:
         case Kind.SAW_STATUS | Kind.WANT_STATUS:
-            return Record(kind=kind, name=name, status=r.number("q"))
+            return Record(kind=kind, name=name, status=r.number(_I64))
         case Kind.SAW_ARRAY:
             axes = r.axes()
             dtype, data = r.array()
             return Record(kind=kind, name=name, axes=axes, dtype=dtype, data=data)
         case Kind.SAW_FACT:
-            return Record(kind=kind, name=name, holds=r.number("B") == 1, text=r.text())
+            return Record(kind=kind, name=name, holds=r.number(_U8) == 1, text=r.text())
         case Kind.WANT_CLOSE:
             rtol, atol = r.real(), r.real()
             dtype, data = r.array()
@@ -237,7 +248,7 @@ def _record(kind: Kind, name: str, r: _Reader) -> Record:
             dtype, data = r.array()
             return Record(kind=kind, name=name, dtype=dtype, data=data)
         case Kind.WANT_NAN:
-            return Record(kind=kind, name=name, count=r.number("q"))
+            return Record(kind=kind, name=name, count=r.number(_I64))
         case Kind.WANT_SAME | Kind.WANT_TEXT_WITH | Kind.SAW_RAISED:
             return Record(kind=kind, name=name, text=r.text())
         case Kind.SAW_NOTE | Kind.SAW_END | Kind.SAW_LEFT | Kind.WANT_FACT:

@@ -35,14 +35,17 @@ _HOPE = {2: 1.0, 1: 0.5, 0: 0.05}
 
 @dataclass(kw_only=True)
 class Tally:
-    """What each test has killed so far. While little is known, different mutants try different tests."""
+    """What each test has killed so far, in all and on each line of a file. While little is known, different
+    mutants try different tests."""
 
     ran: Counter[str] = field(default_factory=Counter)
     killed: Counter[str] = field(default_factory=Counter)
+    near: Counter[tuple[str, str, int]] = field(default_factory=Counter)
 
-    def note(self, test: str, *, killed: bool) -> None:
+    def note(self, test: str, mutant: Mutant, *, killed: bool) -> None:
         self.ran[test] += 1
         self.killed[test] += killed
+        self.near[test, mutant.file, mutant.edit.line] += killed
 
     def worth(self, test: str, number: int, seconds: float) -> float:
         """Kills in a second of running, as far as is known."""
@@ -154,7 +157,7 @@ class Engine:
         def keep(changed: Ledger, pairs: Sequence[tuple[Job, Kill | None]]) -> None:
             self.memory.keep(changed)
             for job, kill in pairs:
-                self.tally.note(job.test.id, killed=kill is not None)
+                self.tally.note(job.test.id, job.mutant, killed=kill is not None)
                 if kill:
                     self.hints[job.mutant.key] = kill.test
 
@@ -171,14 +174,16 @@ class Engine:
         return self.memory.hints()
 
     def by_promise(self, mutant: Mutant) -> list[TestEntry]:
-        """Tests that reach it: what killed it once, then those that kill most for their time."""
+        """Tests that reach it: what killed it once, what killed others on its line, then those that kill most
+        for their time."""
         times = self.mass(Sanitizer.ASAN).baseline
         hinted = self.hints.get(mutant.key)
 
-        def rank(test: TestEntry) -> tuple[bool, float]:
+        def rank(test: TestEntry) -> tuple[bool, int, float]:
             known = times.get(test.id)
             worth = self.tally.worth(test.id, mutant.number, known.seconds if known else 1.0)
-            return test.id != hinted, -worth * _HOPE[self.reach.promise(test, mutant.number)]
+            near = self.tally.near[test.id, mutant.file, mutant.edit.line]
+            return test.id != hinted, -near, -worth * _HOPE[self.reach.promise(test, mutant.number)]
 
         tests = [t for t in self.bed.module.tests if self.reach.may_notice(t, mutant)]
         return sorted(tests, key=rank)

@@ -115,7 +115,7 @@ class Mass:
         clean = frame.ending is Ending.EXITED and frame.code == 0 and not frame.report
         if clean and frame.stream == self.baseline[test.id].stream:
             return None
-        first = first_failure(test.id, frame, self.wanted[test.id], self.statuses)
+        first = first_failure(frame, self.wanted[test.id], self.statuses)
         return Kill(test=test.id, way=str(first.way), check=first.check) if first else None
 
 
