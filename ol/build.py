@@ -125,8 +125,8 @@ class Builder:
         return self._make("unit", sources, (*sanitizer.flags, *held, *_SHARED), ".so")
 
     def mutants(self, sources: Mapping[str, bytes], sanitizer: Sanitizer) -> Built:
-        """A unit that holds its mutants, as `unit` builds it but without symbols, which take a quarter of the
-        time: nobody asks where such a unit failed. Raises CompileError."""
+        """A unit that holds its mutants, as `unit` builds it but without symbols, which take a quarter of
+        the time: nobody asks where such a unit failed. Raises CompileError."""
         held = self.held(next(iter(sources)))
         return self._make("unit", sources, (*sanitizer.flags, "-g0", *held, *_SHARED), ".so")
 

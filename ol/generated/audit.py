@@ -158,7 +158,7 @@ def _until_one_of_each_code_is_left(ledger: Ledger, play: Callable[[Ledger], Non
 def _all_builds(engine: Engine, ledger: Ledger, left: Ledger) -> None:
     """All tests; then survivors again under TSan where a test has threads, and from Python: what is built
     for these holds no more than the survivors of `ledger`."""
-    engine.run(Sanitizer.ASAN, one_of_each_line(left), engine.by_promise)  # what kills it may kill the others
+    engine.run(Sanitizer.ASAN, one_of_each_line(left), engine.by_promise)  # what kills it may kill more
     engine.run(Sanitizer.ASAN, left, engine.by_promise)
     labels = {Sanitizer.TSAN: "under TSan", Sanitizer.NONE: "from Python"}
     kinds = [s for s in labels if alive(left) and engine.tests(s)]

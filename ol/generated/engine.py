@@ -174,8 +174,8 @@ class Engine:
         return self.memory.hints()
 
     def by_promise(self, mutant: Mutant) -> list[TestEntry]:
-        """Tests that reach it: what killed it once, what killed others on its line, then those that kill most
-        for their time."""
+        """Tests that reach it: what killed it once, what killed others on its line, then those that kill
+        most for their time."""
         times = self.mass(Sanitizer.ASAN).baseline
         hinted = self.hints.get(mutant.key)
 

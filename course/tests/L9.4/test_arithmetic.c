@@ -7,8 +7,8 @@
 OL_TEST(blocks_of_every_size) {
     static const int64_t blocks[] = {1, 2, 3, 17, 64, 255, 256};
     for (int k = 0; k < 7; k++) {
-        world w = new_world((shape){.B = 5, .H = 1, .Hkv = 1, .D = 4, .block = blocks[k], .scale = 0.9f,
-                                    .lens = {1, 64, 70, 255, 260}});
+        world w = new_world((shape){.B = 4, .H = 1, .Hkv = 1, .D = 3, .block = blocks[k], .scale = 0.9f,
+                                    .lens = {1, 64, 70, 260}});
         open_pool(&w);
         call_gives_bits(&w, "the whole context", flash);
         w.s.window = 50;
@@ -30,8 +30,8 @@ static void is_close_to_flash(const world *w) {
 OL_TEST(large_blocks_are_scored_in_aligned_pieces) {
     static const int64_t blocks[] = {257, 300, 600, 1024}, windows[] = {0, 40, 95, 256, 300};
     for (int k = 0; k < 4; k++) {
-        world w = new_world((shape){.B = 6, .H = 1, .Hkv = 1, .D = 2, .block = blocks[k], .scale = 0.9f,
-                                    .lens = {1, 256, 257, 350, 513, 1030}});
+        world w = new_world((shape){.B = 5, .H = 1, .Hkv = 1, .D = 1, .block = blocks[k], .scale = 0.9f,
+                                    .lens = {1, 257, 350, 513, 1030}});
         open_pool(&w);
         for (int i = 0; i < 5; i++) {
             w.s.window = windows[i];
