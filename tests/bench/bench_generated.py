@@ -5,9 +5,9 @@
 
 End to end is everything from the source to the verdicts with an empty store; the tests themselves are
 built before, for they are the same on both sides. The other side compiles and links a sample of the
-mutants one by one with the same flags, and runs the C tests on each, with leak detection and with limits
-from the same baseline, up to the first that fails, as one would without schemata. TSan and Python are in
-the time of this tool alone.
+mutants one by one with the same flags, and runs the tests on each, with leak detection and with limits
+from the same baseline, up to the first that fails, as one would without schemata: what lives is built
+again for TSan and for Python.
 Making mutants is parsing the source, and compiling all of them into one object; the other side compiles
 each, with the same flags, to learn whether it can be.
 """
@@ -32,14 +32,14 @@ from ol.course import find_course  # noqa: E402
 from ol.generated.audit import audit_generated  # noqa: E402
 from ol.generated.engine import measured  # noqa: E402
 from ol.generated.mass import Job, Mass  # noqa: E402
-from ol.generated.model import GeneratedReport, MutantResult, State  # noqa: E402
+from ol.generated.model import GeneratedReport, Mutant, MutantResult, State  # noqa: E402
 from ol.generated.scope import Scope  # noqa: E402
 from ol.generated.units import find_units  # noqa: E402
-from ol.lane import plain_lane  # noqa: E402
-from ol.manifest import Language, Module  # noqa: E402
+from ol.lane import build_unit, plain_lane  # noqa: E402
+from ol.manifest import Module, TestEntry  # noqa: E402
 from ol.operators import apply_edit  # noqa: E402
 from ol.store import Store  # noqa: E402
-from ol.testbed import Testbed, prepare  # noqa: E402
+from ol.testbed import Testbed, prepare, sanitizers_of  # noqa: E402
 from ol.toolchain import Sanitizer, find  # noqa: E402
 
 T = TypeVar("T")
@@ -72,31 +72,50 @@ def audited(builder: Builder, store: Store, entry: Module, shard: str = "") -> G
     return audit_generated(builder, store, entry, scope=Scope(shard=shard), progress=quiet)
 
 
+def lanes_alone(bed: Testbed, folder: Path) -> list[tuple[Mass, list[TestEntry]]]:
+    """Each build that the tests run on, the one that all C tests run on first, with its tests."""
+    found = []
+    for sanitizer in (s for s in Sanitizer if s in bed.units):
+        tests = [t for t in bed.module.tests if sanitizer in sanitizers_of(t)]
+        mass = Mass(
+            name=f"alone {sanitizer}",
+            lane=bed.units[sanitizer].careful(),
+            unit=bed.builder.unit(bed.builder.reference_sources(bed.module), sanitizer),
+            sanitizer=sanitizer,
+            seed=bed.seed,
+            wanted=bed.wanted(tests),
+            statuses=bed.builder.course.entry.statuses,
+            steps=lambda test: None,
+        )
+        (folder / sanitizer).mkdir()
+        mass.learn(tests, measured(mass, tests, bed.module.id), folder / sanitizer)
+        found.append((mass, tests))
+    return found
+
+
+def is_killed(mass: Mass, mutant: Mutant, tests: list[TestEntry]) -> bool:
+    """By the first of the tests that fails; a run may go another way than the unit's and still pass."""
+    left = tests
+    while left:
+        met = mass.play([Job(mutant=mutant, test=t) for t in left], stops=True)
+        if any(kill for _, kill in mass.kills(met)):
+            return True
+        left = left[len(met) :]
+    return False
+
+
 def one_by_one(bed: Testbed, folder: Path, results: list[MutantResult]) -> int:
     """Compiles, links and runs each of `results` alone; how many verdicts are others."""
-    tests = [t for t in bed.module.tests if t.language is Language.C]
     reference = bed.builder.reference_sources(bed.module)
-    alone = Mass(
-        name="alone",
-        lane=bed.units[Sanitizer.ASAN].careful(),
-        unit=bed.builder.unit(reference, Sanitizer.ASAN),
-        sanitizer=Sanitizer.ASAN,
-        seed=bed.seed,
-        wanted=bed.wanted(tests),
-        statuses=bed.builder.course.entry.statuses,
-        steps=lambda test: None,
-    )
-    alone.learn(tests, measured(alone, tests, bed.module.id), folder)
-    other = 0
+    lanes, other = lanes_alone(bed, folder), 0
     for result in results:
         edit, path = result.mutant.edit, result.mutant.file
-        text = apply_edit(reference[path].decode(), edit)
-        alone.unit = bed.builder.unit({**reference, path: text.encode()}, Sanitizer.ASAN)
-        failed, left = False, tests
-        while left and not failed:  # a run may go another way than the unit's and still pass
-            met = alone.play([Job(mutant=result.mutant, test=t) for t in left], stops=True)
-            failed = any(kill for _, kill in alone.kills(met))
-            left = left[len(met) :]
+        text = {**reference, path: apply_edit(reference[path].decode(), edit).encode()}
+        failed = False
+        for mass, tests in lanes:
+            if not failed:
+                mass.unit = build_unit(bed.builder, text, mass.sanitizer)
+                failed = is_killed(mass, result.mutant, tests)
         if failed != (result.state is State.KILLED):
             other += 1
             words = "killed" if failed else "alive"
@@ -152,8 +171,7 @@ def measure(builder: Builder, entry: Module, samples: int, mutate: str) -> None:
         lambda: make(Builder(builder.course, builder.toolchain, builder.cache / "made"), entry.id)
     )
     viable = [m for m in report.mutants if m.state is not State.UNVIABLE]
-    told = [m for m in viable if not m.kills or not any(r.endswith(("tsan", "none")) for r in m.ran)]
-    sample = told[:: max(1, len(told) // samples)][:samples]
+    sample = viable[:: max(1, len(viable) // samples)][:samples]
     folder = builder.cache / "baseline"
     folder.mkdir()
     other, alone = timed(lambda: one_by_one(bed, folder, sample))
