@@ -118,9 +118,13 @@ def _bed(
 
 
 def _prepared(engine: Engine, clock: _Clock) -> tuple[str, ...]:
-    _ = engine.wanted  # once, before several threads ask for it
-    calls: list[Callable[[], object]] = [lambda: engine.reach, lambda: engine.mass(Sanitizer.ASAN)]
-    together(calls)
+    """What is needed for the first mutant, side by side. Returns the functions that no test calls."""
+    build: list[Callable[[], object]] = [
+        lambda: engine.units.build(Sanitizer.ASAN),
+        lambda: engine.reach,
+        lambda: engine.wanted,
+    ]
+    together(build)
     never = engine.prove_the_switch()
     clock.lap("building")
     return never
