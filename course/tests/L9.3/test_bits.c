@@ -12,9 +12,9 @@ static shape draw_shape(ol_rng *r) {
     shape s = {0};
     s.B = 1 + ol_below(r, 2);
     s.Hkv = 1 + ol_below(r, 2);
-    s.Tq = 1 + ol_below(r, 24);
+    s.Tq = 1 + ol_below(r, 14);
     s.Tk = 1 + ol_below(r, 90);
-    s.D = 1 + ol_below(r, 20);
+    s.D = 1 + ol_below(r, 9);
     s.causal = (int)ol_below(r, 2);
     s.H = s.Hkv * groups[ol_below(r, 3)];
     s.q_offset = ol_below(r, (uint32_t)s.Tk);
@@ -27,7 +27,7 @@ static shape draw_shape(ol_rng *r) {
 }
 
 OL_TEST(follows_the_order_of_operations_bitwise) {
-    shape s = {.B = 2, .H = 6, .Hkv = 2, .Tq = 21, .Tk = 150, .D = 32, .scale = 0.5f, .q_offset = 129, .causal = 1,
+    shape s = {.B = 1, .H = 6, .Hkv = 2, .Tq = 21, .Tk = 150, .D = 6, .scale = 0.9f, .q_offset = 129, .causal = 1,
                .Br = 8, .Bc = 16};
     world_gives_bits(s, "tiles of 16");
     s.window = 37, s.sink = 1;
@@ -123,7 +123,7 @@ static world one_call(shape s, const char *what) {
     return w;
 }
 
-static const shape WHOLE = {.B = 3, .H = 4, .Hkv = 2, .Tq = 29, .Tk = 61, .D = 12, .scale = 1.0f, .q_offset = 32,
+static const shape WHOLE = {.B = 3, .H = 2, .Hkv = 1, .Tq = 29, .Tk = 61, .D = 4, .scale = 1.5f, .q_offset = 32,
                             .causal = 1, .window = 24, .sink = 1, .Br = 8, .Bc = 16};
 
 OL_TEST(query_tiles_never_change_bits) {

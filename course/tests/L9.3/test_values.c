@@ -29,7 +29,7 @@ OL_TEST(hand_example) {
 
 /* Five key tiles of 16, the last of them short; six query tiles of 7, the last of 2. */
 OL_TEST(matches_naive_attention) {
-    const shape s = {.B = 2, .H = 6, .Hkv = 2, .Tq = 37, .Tk = 70, .D = 32, .scale = 0.5f, .Br = 7, .Bc = 16};
+    const shape s = {.B = 2, .H = 6, .Hkv = 2, .Tq = 37, .Tk = 70, .D = 6, .scale = 0.9f, .Br = 7, .Bc = 16};
     shape t = s;
     world_is_close(t, "every query sees every key");
     t.causal = 1, t.q_offset = 33;
