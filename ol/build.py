@@ -26,6 +26,10 @@ from ol.sandbox import COMPILING, OUTSIDE, Sandbox
 from ol.toolchain import Sanitizer, Toolchain, environment, install_line
 
 COMPILE_SECONDS = 60.0
+_SUPERVISOR = (
+    *("supervisor.c", "child.c", "watch.c", "stuck.c"),
+    *("tree.c", "tidy.c", "baseline.c", "bind.c"),
+)
 _NO_RUNTIME = ("cannot find -l", "libclang_rt", "libasan", "libtsan", "libubsan", "liblsan")
 _NO_OPTION = re.compile(r"^(?:[^:\n]+: )?error: un\w+ .*-fsanitize=", re.MULTILINE)
 _DISK = (
@@ -102,8 +106,7 @@ class Builder:
         )
 
     def supervisor(self, sanitizer: Sanitizer) -> Built:
-        names = ("supervisor.c", "child.c", "watch.c", "tree.c", "tidy.c", "baseline.c", "bind.c")
-        sources = {n: (self.course.testkit / n).read_bytes() for n in names}
+        sources = {name: (self.course.testkit / name).read_bytes() for name in _SUPERVISOR}
         hooks = "-Wl,--export-dynamic-symbol=__asan_on_error"  # of a sanitizer that is a library of its own
         extra = (f"-I{self.course.testkit}", hooks, "-ldl")
         return self._make("supervisor", sources, (*sanitizer.flags, *extra), "")

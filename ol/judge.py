@@ -28,6 +28,7 @@ SIGNALS = {
     25: "SIGXFSZ, the limit on file size",
     31: "SIGSYS, a forbidden system call",
 }
+_NOBODY = "each of its threads waits for another, and none is left to wake them"
 _PLACE = re.compile(r'^  File "(.+)", line (\d+),', re.MULTILINE)
 CRASHES = (4, 6, 7, 8, 11)
 
@@ -142,6 +143,8 @@ def _endings(unit: Frame, finished: bool, *, has_report: bool) -> Iterator[Failu
     match unit.ending:
         case Ending.TIMED_OUT:
             yield _ended(Way.TIMEOUT, f"still running after {unit.wall:.1f} s", unit)
+        case Ending.STUCK:
+            yield _ended(Way.TIMEOUT, f"a deadlock: {_NOBODY}", unit)
         case Ending.SPENT:
             yield _ended(Way.TIMEOUT, "still running after many times the steps of the original", unit)
         case Ending.OUT_OF_MEMORY:

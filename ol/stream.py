@@ -26,6 +26,8 @@ class Ending(IntEnum):
     """It wrote byte for byte what the baseline wrote, and nothing else happened. The stream is left out."""
     SPENT = 8
     """It took more steps than it was given."""
+    STUCK = 9
+    """Each of its threads waited for another, and none was left to wake them."""
 
 
 class Kind(IntEnum):

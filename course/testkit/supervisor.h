@@ -37,7 +37,7 @@ struct request {
 };
 
 /* How a child ended; the numbers are part of the protocol with ol/stream.py. */
-enum ending { EXITED = 0, SIGNALLED = 1, TIMED_OUT = 2, OUT_OF_MEMORY = 3, FLOODED = 4, NO_SUCH_TEST = 5, NOT_RUN = 6, SAME = 7, SPENT = 8 };
+enum ending { EXITED = 0, SIGNALLED = 1, TIMED_OUT = 2, OUT_OF_MEMORY = 3, FLOODED = 4, NO_SUCH_TEST = 5, NOT_RUN = 6, SAME = 7, SPENT = 8, STUCK = 9 };
 
 /* Bytes kept from a descriptor: all up to `cap`, or the first and last half of it. */
 struct capture {
@@ -83,7 +83,12 @@ void of_threads(pid_t pid, void (*visit)(pid_t pid, pid_t thread, void *with), v
 /* tree.c: all processes below the supervisor. */
 uint64_t tree_kb(void);
 uint64_t tree_cpu_ms(void);
+uint64_t tree_size(void);
 void end_tree(int alone);
+
+/* stuck.c: a number for how the threads of a process wait for one another; 0 where one may go on, or nobody
+ * can tell. Where it is the same twice none has run in between: they all wait for ever. */
+uint64_t who_waits(pid_t pid);
 
 /* tidy.c: in the child, before the units are opened and after the test. */
 void tidy_before(void);

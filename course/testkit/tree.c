@@ -87,6 +87,8 @@ static uint64_t of_children(pid_t pid, int depth, uint64_t (*visit)(pid_t, int))
 
 static uint64_t held(pid_t pid, int depth) { return resident_kb(pid) + of_children(pid, depth + 1, held); }
 
+static uint64_t counted(pid_t pid, int depth) { return 1 + of_children(pid, depth + 1, counted); }
+
 static uint64_t stopped(pid_t pid, int depth) {
     kill(pid, SIGSTOP);
     return 1 + of_children(pid, depth + 1, stopped);
@@ -113,6 +115,7 @@ static uint64_t used_ms(pid_t pid, int depth) {
 }
 
 uint64_t tree_cpu_ms(void) { return of_children(getpid(), 0, used_ms); }
+uint64_t tree_size(void) { return of_children(getpid(), 0, counted); }
 uint64_t tree_kb(void) { return of_children(getpid(), 0, held); }
 
 static long now_ms(void) {

@@ -149,7 +149,14 @@ static int is_late(const struct request *q, pid_t pid, uint64_t start) {
     return wall > 3 * limit || wall > limit + waited_us(pid) || tree_cpu_ms() * 1000u > limit;
 }
 
-static int over_limit(const struct request *q, struct outcome *o, uint64_t start) {
+/* `waiting` is what was seen at the last look. Nobody but a thread of its own wakes the child. */
+static int is_stuck(pid_t pid, uint64_t *waiting) {
+    const uint64_t before = *waiting;
+    *waiting = who_waits(pid);
+    return *waiting && *waiting == before && tree_size() == 1;
+}
+
+static int over_limit(const struct request *q, struct outcome *o, uint64_t start, uint64_t *waiting) {
     uint64_t kb = tree_kb();
     if (kb > o->peak_kb) o->peak_kb = kb;
     if (kb > (uint64_t)q->limits.rss_mb * 1024u) {
@@ -160,11 +167,15 @@ static int over_limit(const struct request *q, struct outcome *o, uint64_t start
         o->ending = TIMED_OUT;
         return 1;
     }
+    if (is_stuck(o->pid, waiting)) {
+        o->ending = STUCK;
+        return 1;
+    }
     return 0;
 }
 
 void watch(pid_t pid, const struct request *q, struct outcome *o) {
-    uint64_t start = now_us(), next_look = start + TICK_MS * 1000u;
+    uint64_t start = now_us(), next_look = start + TICK_MS * 1000u, waiting = 0;
     int status = 0, ended = 0, ends = (int)syscall(SYS_pidfd_open, pid, 0);
     struct rusage used = {0};
     o->pid = pid;
@@ -178,7 +189,7 @@ void watch(pid_t pid, const struct request *q, struct outcome *o) {
         }
         if (open < 0) o->ending = FLOODED;
         if (!is_over && now_us() >= next_look) {
-            is_over = over_limit(q, o, start);
+            is_over = over_limit(q, o, start, &waiting);
             next_look = now_us() + TICK_MS * 1000u;
         }
         if (is_over) end_group(pid);

@@ -181,15 +181,17 @@ static void look_around(const char *when, int64_t expected_threads) {
     ol_saw_i64(when, (int64_t[]){threads_now(expected_threads), ol_hook_live()}, OL_DIMS({"threads, blocks", 2}));
 }
 
+enum { ROUNDS = 4 };
+
 OL_TEST(nothing_is_left) {
     follow_the_hook();
     OL_UNIT { settle_threads(); }
     for (int n_threads = 1; n_threads <= 8; n_threads++) {
-        ol_note("a pool of %d threads, with and without a loop, ten times", n_threads);
+        ol_note("a pool of %d threads, with and without a loop, four times", n_threads);
         OL_UNIT {
             int64_t threads = threads_now(-1), during = 0, from_hook = 0;
             look_around("before", threads);
-            for (int round = 0; round < 10; round++) {
+            for (int round = 0; round < ROUNDS; round++) {
                 tl_pool *pool = NULL;
                 int64_t allocs = ol_hook_allocs();
                 tl_pool_create(n_threads, &pool);
@@ -206,7 +208,7 @@ OL_TEST(nothing_is_left) {
         }
         OL_ORACLE {
             ol_want_same("before", "after");
-            ol_want_int("pools that come from the hook", 10);
+            ol_want_int("pools that come from the hook", ROUNDS);
             ol_want_int("allocations during loops", 0);
         }
     }
