@@ -1,11 +1,13 @@
 """A test whose threads all wait for one another is ended at once; one in which any may go on is not."""
 
+import subprocess
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from enum import IntEnum
+from pathlib import Path
 
 import pytest
-from cworld import CWorld
+from cworld import TESTKIT, CWorld
 
 from ol.judge import judge
 from ol.manifest import Way
@@ -147,3 +149,37 @@ def test_threads_that_take_turns_are_never_taken_for_stuck(world: CWorld) -> Non
     with ThreadPoolExecutor(4) as pool:
         frames = list(pool.map(lambda _: ran(world, How.TAKES_TURNS), range(8)))
     assert [f.ending for f in frames] == [Ending.EXITED] * 8
+
+
+LOOKS = """
+    #include <pthread.h>
+    #include <signal.h>
+    #include <stdio.h>
+    #include <unistd.h>
+    #include "supervisor.h"
+    static void wake_up(int signal) { (void)signal; }
+    int main(void) {
+        pid_t child = fork();
+        if (child == 0) {
+            pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+            sigaction(SIGUSR1, &(struct sigaction){.sa_handler = wake_up, .sa_flags = SA_RESTART}, NULL);
+            pthread_mutex_lock(&lock);
+            pthread_mutex_lock(&lock);
+        }
+        usleep(200000);
+        uint64_t first = who_waits(child), second = who_waits(child);
+        kill(child, SIGUSR1);
+        usleep(200000);
+        uint64_t third = who_waits(child);
+        kill(child, SIGKILL);
+        printf("%d %d %d\\n", first != 0, second == first, third != 0 && third != second);
+    }
+"""
+
+
+def test_two_looks_agree_only_where_no_thread_has_run_in_between(tmp_path: Path, compiler: str) -> None:
+    (tmp_path / "looks.c").write_text(LOOKS)
+    sources = [str(TESTKIT / name) for name in ("stuck.c", "tree.c")]
+    made = [compiler, "-D_GNU_SOURCE", f"-I{TESTKIT}", "-pthread", "-o", "looks", "looks.c", *sources]
+    subprocess.run(made, cwd=tmp_path, check=True)
+    assert subprocess.check_output(["./looks"], cwd=tmp_path, text=True) == "1 1 1\n"
