@@ -157,3 +157,19 @@ def test_a_probe_holds_nan_for_nan_and_signs_of_zero_apart_in_assignments_and_ar
     assert seen["delete nan = nan;"] == (1, 0)
     assert seen["replace nan, zero / zero with zero / zero, nan"] == (1, 0)
     assert seen["replace zero, minus with minus, zero"] == (1, 1)
+
+
+@needs_compiler
+@each_compiler
+def test_a_compared_constant_differs_where_the_comparison_comes_out_differently(
+    compiler: str, tmp_path: Path
+) -> None:
+    text = "int f(int a) { return 3 > a || a + 7 == 9; }\n"
+    folders = [tmp_path / name for name in ("below", "at")]
+    for folder in folders:
+        folder.mkdir()
+    below = records(compiler, folders[0], text, lambda lib: lib.f(1))
+    at = records(compiler, folders[1], text, lambda lib: lib.f(3))
+    assert below["replace 3 with 4"] == (1, 0)
+    assert at["replace 3 with 4"] == (1, 1)
+    assert (below["replace 9 with 10"], at["replace 9 with 10"]) == ((0, 0), (1, 1))

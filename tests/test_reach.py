@@ -102,3 +102,13 @@ def test_why_is_told_over_all_tests() -> None:
     assert Reach(tables={"c:own": tables["c:own"]}).why(1) is Why.NEVER_DIFFERENT
     assert Reach(tables=tables).why(1) is Why.UNKNOWN
     assert Reach(tables={"c:own": table(1, reached=0, differed=0)}).why(1) is Why.NEVER_REACHED
+
+
+@pytest.mark.parametrize(("constant", "noticed"), [("3", False), ("9", False), ("4", True), ("1", True)])
+def test_a_constant_that_is_compared_makes_a_difference_where_the_comparison_does(
+    constant: str, noticed: bool
+) -> None:
+    chosen = next(m for m in mutants() if m.edit.operator == "constant" and m.edit.original == constant)
+    same, other = (table(chosen.number, reached=1, differed=bits) for bits in (0, DIFFERED))
+    assert Reach(tables={"c:own": same}).may_notice(entry(), chosen) is noticed
+    assert Reach(tables={"c:own": other}).may_notice(entry(), chosen)

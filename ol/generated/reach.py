@@ -128,6 +128,8 @@ def _takes_the_same(edit: Edit) -> bool:
     operands, or more of them where these cannot fail."""
     if edit.operator == "logical":
         return edit.site.pure and not re.search(r"[-+]|<<", edit.change.replace("->", ""))
+    if edit.operator == "constant":  # one that is compared
+        return edit.site.pure and bool(edit.change)
     return edit.site.pure and edit.operator in ("relational", "unordered", "condition")
 
 

@@ -10,6 +10,7 @@ from ol.operators.body import Body
 
 UNLIKE = "ol_unlike"
 """A function of two floating values: not both NaN, and not the same with its sign."""
+_COMPARISONS = ("<", "<=", ">", ">=", "==", "!=")
 ALWAYS = "1"
 UNKNOWN = "2"
 
@@ -51,6 +52,24 @@ def of_assignment(body: Body, node: c_ast.Assignment, new: str) -> str:
     if new in ("/=", "%=") and node.op not in ("/=", "%=") and kind is not Kind.FLOATING:
         return UNKNOWN
     return unlike(kind, _result(body, node, node.op), _result(body, node, new))
+
+
+def compared(body: Body) -> dict[int, c_ast.BinaryOp]:
+    """By operand: the comparison without side effects that it stands in."""
+    return {
+        id(operand): spot.node
+        for spot in body.expressions
+        if isinstance(spot.node, c_ast.BinaryOp) and spot.node.op in _COMPARISONS and spot.pure
+        for operand in (spot.node.left, spot.node.right)
+    }
+
+
+def of_operand(body: Body, comparison: c_ast.BinaryOp, operand: c_ast.Node, new: str) -> str:
+    left, right = body.text(comparison.left), body.text(comparison.right)
+    other = f"({new}) {comparison.op} {right}"
+    if operand is comparison.right:
+        other = f"{left} {comparison.op} ({new})"
+    return f"({left} {comparison.op} {right}) != ({other})"
 
 
 def of_swap(body: Body, one: c_ast.Node, other: c_ast.Node) -> str:

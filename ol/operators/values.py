@@ -10,7 +10,7 @@ from ol.csource.tokens import Kind as TokenKind
 from ol.csource.types import Kind, of_number
 from ol.operators import repeats
 from ol.operators.body import Body, Expression, Place, Role
-from ol.operators.change import of_swap
+from ol.operators.change import compared, of_operand, of_swap
 from ol.operators.edit import Edit
 from ol.operators.swap import is_truth
 
@@ -18,13 +18,16 @@ _SUFFIX = re.compile(r"[uUlL]*$")
 
 
 def constant(body: Body) -> Iterator[Edit]:
-    """One more, one less, 0, and for named bounds the other bound. Types and suffixes stay."""
-    covered = repeats.constants(body)
+    """One more, one less, 0, and for named bounds the other bound. Types and suffixes stay. In a comparison
+    it makes a difference where that one comes out differently."""
+    covered, comparisons = repeats.constants(body), compared(body)
     for spot in body.expressions:
         if id(spot.node) in body.nulls:
             continue
         for replacement in _neighbours(body, spot, covered.get(id(spot.node), set())):
-            yield body.replace(spot, replacement, "constant")
+            comparison = comparisons.get(id(spot.node))
+            change = of_operand(body, comparison, spot.node, replacement) if comparison else ""
+            yield body.replace(spot, replacement, "constant", change)
 
 
 def _neighbours(body: Body, spot: Expression, covered: set[int]) -> Iterator[str]:

@@ -68,7 +68,9 @@ def because(result: MutantResult) -> str:
         case Why.NEVER_REACHED:
             return "never reached: no test runs this place"
         case Why.NEVER_DIFFERENT:
-            return f"reached in {named(result.reached_in)}, but the value was always that of the original"
+            is_compared = result.mutant.edit.operator == "constant" and result.mutant.edit.change
+            what = "comparison" if is_compared else "value"
+            return f"reached in {named(result.reached_in)}, but the {what} was always that of the original"
         case Why.UNNOTICED:
             return f"differed in {named(result.differed_in)}, and no check noticed"
         case Why.UNKNOWN:
