@@ -107,8 +107,8 @@ class Builder:
 
     def supervisor(self, sanitizer: Sanitizer) -> Built:
         sources = {name: (self.course.testkit / name).read_bytes() for name in _SUPERVISOR}
-        hooks = "-Wl,--export-dynamic-symbol=__asan_on_error"  # of a sanitizer that is a library of its own
-        extra = (f"-I{self.course.testkit}", hooks, "-ldl")
+        shown = ("-fvisibility=hidden", "-rdynamic")  # to libraries, what says so itself
+        extra = (f"-I{self.course.testkit}", *shown, "-ldl")
         return self._make("supervisor", sources, (*sanitizer.flags, *extra), "")
 
     def suite(self, module: Module, role: Role, sanitizer: Sanitizer) -> Built:

@@ -13,13 +13,16 @@
 
 #include "supervisor.h"
 
+/* To the libraries, which then call it instead of their own. */
+#define SHOWN __attribute__((visibility("default")))
+
 /* Present in a build with a leak detector; writes to the sanitizer's own log. */
 extern int __lsan_do_recoverable_leak_check(void) __attribute__((weak));
 extern size_t __sanitizer_get_current_allocated_bytes(void) __attribute__((weak));
 
 /* Present in a build with ASan, which calls the second before it writes a report. */
 extern const char *__asan_get_report_description(void) __attribute__((weak));
-__attribute__((visibility("default"))) void __asan_on_error(void);
+SHOWN void __asan_on_error(void);
 static const char *brief_log;
 
 /* The whole report takes longer than most tests; who only asks whether there is one gets its first line. */
@@ -43,7 +46,7 @@ static _Atomic int64_t thread_fails_in;
 
 static void fail_thread_at(int64_t k) { thread_fails_in = k; }
 
-int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*start)(void *), void *arg) {
+SHOWN int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*start)(void *), void *arg) {
     if (thread_fails_in > 0 && --thread_fails_in == 0) return EAGAIN;
     create_fn *next = __interceptor_pthread_create;
     if (!next) *(void **)&next = dlsym(RTLD_NEXT, "pthread_create");

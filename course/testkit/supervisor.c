@@ -180,8 +180,10 @@ static struct manner read_manner(int *argc, char ***argv) {
     return m;
 }
 
+/* Present in a build with a leak detector. */
+extern int __lsan_do_recoverable_leak_check(void) __attribute__((weak));
+
 /* Present in a build with a sanitizer that reports addresses. */
-extern size_t __sanitizer_get_current_allocated_bytes(void) __attribute__((weak));
 extern int __sanitizer_get_module_and_offset_for_pc(void *pc, char *path, size_t room, void **offset) __attribute__((weak));
 
 static int are_open(const struct request *q, char **open, int n_open) {
@@ -200,7 +202,7 @@ static void warm_up(const struct ol_suite *suite, struct request *q) {
     const char *why = open_units(q);
     if (why) fault("cannot open a unit", why);
     bind_all(suite);
-    if (__sanitizer_get_current_allocated_bytes) warm_threads();
+    if (__lsan_do_recoverable_leak_check) warm_threads();
     for (int k = 0; k < q->n_objects; k++) {
         free(open[k]);
         if (!(open[k] = strdup(q->object[k]))) fault("no memory", q->object[k]);
