@@ -28,7 +28,7 @@ SIGNALS = {
     25: "SIGXFSZ, the limit on file size",
     31: "SIGSYS, a forbidden system call",
 }
-_NOBODY = "each of its threads waits for another, and none is left to wake them"
+_STUCK = "its threads wait for one another, for ever"
 _PLACE = re.compile(r'^  File "(.+)", line (\d+),', re.MULTILINE)
 CRASHES = (4, 6, 7, 8, 11)
 
@@ -144,7 +144,7 @@ def _endings(unit: Frame, finished: bool, *, has_report: bool) -> Iterator[Failu
         case Ending.TIMED_OUT:
             yield _ended(Way.TIMEOUT, f"still running after {unit.wall:.1f} s", unit)
         case Ending.STUCK:
-            yield _ended(Way.TIMEOUT, f"a deadlock: {_NOBODY}", unit)
+            yield _ended(Way.TIMEOUT, f"a deadlock: {_STUCK}", unit)
         case Ending.SPENT:
             yield _ended(Way.TIMEOUT, "still running after many times the steps of the original", unit)
         case Ending.OUT_OF_MEMORY:
