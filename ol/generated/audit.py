@@ -145,7 +145,7 @@ def _run(engine: Engine, ledger: Ledger, clock: _Clock, *, matrix: bool) -> None
     clock.lap("explaining")
     if matrix:
         engine.run(Sanitizer.ASAN, open_ones, engine.by_promise, every=True)
-    _until_one_of_each_code_is_left(open_ones, partial(_all_builds, engine, open_ones))
+    _until_one_of_each_code_is_left(open_ones, partial(_all_builds, engine, clock, open_ones))
     for known in open_ones.values():
         known.settled = "matrix" if matrix else "stopped"
     engine.memory.keep(open_ones)
@@ -159,7 +159,7 @@ def _until_one_of_each_code_is_left(ledger: Ledger, play: Callable[[Ledger], Non
         play(left)
 
 
-def _all_builds(engine: Engine, ledger: Ledger, left: Ledger) -> None:
+def _all_builds(engine: Engine, clock: _Clock, ledger: Ledger, left: Ledger) -> None:
     """All tests; then survivors again under TSan where a test has threads, and from Python: what is built
     for these holds no more than the survivors of `ledger`."""
     engine.run(Sanitizer.ASAN, one_of_each_line(left), engine.by_promise)  # what kills it may kill more
@@ -167,7 +167,9 @@ def _all_builds(engine: Engine, ledger: Ledger, left: Ledger) -> None:
     labels = {Sanitizer.TSAN: "under TSan", Sanitizer.NONE: "from Python"}
     kinds = [s for s in labels if alive(left) and engine.tests(s)]
     held = frozenset(m.number for m in alive(ledger))
+    clock.lap("running")
     together([partial(engine.mass, s, held) for s in kinds])
+    clock.lap("building")
     for sanitizer in kinds:
         engine.run(sanitizer, alive(left), engine.by_promise, label=f"survivors {labels[sanitizer]}")
 
