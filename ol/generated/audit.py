@@ -165,7 +165,7 @@ def _all_builds(engine: Engine, clock: _Clock, ledger: Ledger, left: Ledger) -> 
     engine.run(Sanitizer.ASAN, one_of_each_line(left), engine.by_promise)  # what kills it may kill more
     engine.run(Sanitizer.ASAN, left, engine.by_promise)
     labels = {Sanitizer.TSAN: "under TSan", Sanitizer.NONE: "from Python"}
-    kinds = [s for s in labels if alive(left) and engine.tests(s)]
+    kinds = [s for s in labels if engine.concerns(s, alive(left))]
     held = frozenset(m.number for m in alive(ledger))
     clock.lap("running")
     together([partial(engine.mass, s, held) for s in kinds])

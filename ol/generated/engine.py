@@ -83,6 +83,10 @@ class Engine:
     def tests(self, sanitizer: Sanitizer) -> list[TestEntry]:
         return [t for t in self.bed.module.tests if sanitizer in sanitizers_of(t)]
 
+    def concerns(self, sanitizer: Sanitizer, ledger: Ledger) -> bool:
+        """Whether a test of that build may notice one of the mutants."""
+        return any(self.reach.may_notice(t, m) for t in self.tests(sanitizer) for m in ledger)
+
     @cached_property
     def reach(self) -> Reach:
         self.progress(f"{self.bed.module.id}: watching what the tests reach", 0, 1)
