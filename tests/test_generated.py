@@ -242,15 +242,13 @@ def test_a_reference_that_fails_does_not_compile_or_is_flaky_runs_no_mutant(tiny
 
 def test_a_flaky_test_is_an_error(tiny: TinyCourse, tmp_path: Path) -> None:
     mark = tmp_path / "seen"
-    flaky = (
-        f'\n#include <stdio.h>\nstatic int again(void) {{ FILE *f = fopen("{mark}", "r"); if (f) return 1; '
-    )
-    flaky += f'f = fopen("{mark}", "w"); fclose(f); return 0; }}\n'
+    flaky = f'\n#include <stdio.h>\nstatic int every_other_time(void) {{ FILE *f = fopen("{mark}", "a"); '
+    flaky += "fputc(1, f); fflush(f); long n = ftell(f); fclose(f); return n % 2; }\n"
     edit(tiny.test_source, "\nOL_TEST(sums)", flaky + "\nOL_TEST(sums)")
     edit(
         tiny.test_source,
         'OL_UNIT { ol_saw_f32("y", y, OL_DIMS({"i", 7})); }',
-        'OL_UNIT { y[0] += 9.0f * (float)again(); ol_saw_f32("y", y, OL_DIMS({"i", 7})); }',
+        'OL_UNIT { y[0] += 9.0f * (float)every_other_time(); ol_saw_f32("y", y, OL_DIMS({"i", 7})); }',
     )
     ran = tiny.ol("audit", "T1", "--generated")
     assert (ran.code, "c:sums is flaky" in ran.err) == (70, True)

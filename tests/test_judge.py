@@ -230,4 +230,4 @@ def test_the_first_failure_is_that_of_the_whole_judgement() -> None:
         unit = replace(FRAME, **change)
         assert first_failure(unit, (), ()) == judge("t", unit, (), ()).failures[0]
     end = bytes([5, 0, 0, 0, 5, 0, 0, 0, 0])
-    assert first_failure("t", replace(FRAME, stream=end), (), ()) is None
+    assert first_failure(replace(FRAME, stream=end), (), ()) is None

@@ -65,7 +65,7 @@ SHOWN = {
     "s07": Shown(BY_HAND, "sequence 0, head 0, d 0", "3 ± 1e-06", "65504 "),
     "s08": Shown(BY_HAND, "sequence 0, head 0, d 0", "3 ± 1e-06", OFF),
     "s09": Shown(WINDOWED, "sequence 1, head 0, d 0", CLOSE, "nan"),
-    "s10": Shown("L9.3 with Bc = 16: B=6, H=6", r"sequence 1, head \d, d \d+", NUMBER, NUMBER, ROUNDING),
+    "s10": Shown("L9.3 with Bc = 16: B=6, H=4", r"sequence 1, head \d, d \d+", NUMBER, NUMBER, ROUNDING),
     "s11": Shown(
         r"each of the 16 sequences alone \(B=1\), block 16", r"sequence 0, .*", NUMBER, NUMBER, ROUNDING
     ),
