@@ -2,7 +2,7 @@
 
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -145,7 +145,7 @@ def _run(engine: Engine, ledger: Ledger, clock: _Clock, *, matrix: bool) -> None
     clock.lap("explaining")
     if matrix:
         engine.run(Sanitizer.ASAN, open_ones, engine.by_promise, every=True)
-    _until_one_of_each_code_is_left(open_ones, partial(_all_builds, engine, clock, open_ones))
+    _until_one_of_each_code_is_left(open_ones, partial(_all_builds, engine, open_ones))
     for known in open_ones.values():
         known.settled = "matrix" if matrix else "stopped"
     engine.memory.keep(open_ones)
@@ -159,19 +159,27 @@ def _until_one_of_each_code_is_left(ledger: Ledger, play: Callable[[Ledger], Non
         play(left)
 
 
-def _all_builds(engine: Engine, clock: _Clock, ledger: Ledger, left: Ledger) -> None:
+def _all_builds(engine: Engine, ledger: Ledger, left: Ledger) -> None:
     """All tests; then survivors again under TSan where a test has threads, and from Python: what is built
     for these holds no more than the survivors of `ledger`."""
     engine.run(Sanitizer.ASAN, one_of_each_line(left), engine.by_promise)  # what kills it may kill more
     engine.run(Sanitizer.ASAN, left, engine.by_promise)
-    labels = {Sanitizer.TSAN: "under TSan", Sanitizer.NONE: "from Python"}
-    kinds = [s for s in labels if engine.concerns(s, alive(left))]
     held = frozenset(m.number for m in alive(ledger))
-    clock.lap("running")
-    together([partial(engine.mass, s, held) for s in kinds])
-    clock.lap("building")
-    for sanitizer in kinds:
-        engine.run(sanitizer, alive(left), engine.by_promise, label=f"survivors {labels[sanitizer]}")
+    python = engine.concerns(Sanitizer.NONE, alive(left))
+    meanwhile: list[Callable[[], object]] = [partial(engine.mass, Sanitizer.NONE, held)] if python else []
+    threaded: Callable[[], object] = partial(_again, engine, Sanitizer.TSAN, held, left)
+    together([threaded, *meanwhile])
+    if python:
+        _again(engine, Sanitizer.NONE, held, left)
+
+
+def _again(engine: Engine, sanitizer: Sanitizer, held: Collection[int], left: Ledger) -> None:
+    """Survivors in another build."""
+    living = alive(left)
+    if engine.concerns(sanitizer, living):
+        engine.mass(sanitizer, held)
+        label = "under TSan" if sanitizer is Sanitizer.TSAN else "from Python"
+        engine.run(sanitizer, living, engine.by_promise, label=f"survivors {label}")
 
 
 def alive(ledger: Ledger) -> Ledger:

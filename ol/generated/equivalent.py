@@ -42,11 +42,17 @@ def codes(units: Units, mutants: Sequence[Mutant]) -> dict[int, str]:
     "?" where it cannot be told."""
     calls = []
     for unit in units.units:
-        mine = sorted((m for m in mutants if m.file == unit.path), key=lambda m: m.edit.function)
-        size = min(BATCH, max(-(-len(mine) // jobs()), LEAST))
-        calls += [partial(_codes, units, unit, mine[k : k + size]) for k in range(0, len(mine), size)]
+        mine = [m for m in mutants if m.file == unit.path]
+        calls += [partial(_codes, units, unit, batch) for batch in _batches(mine)]
     found = {number: pair for part in together(calls) for number, pair in part.items()}
     return {m.number: _digest(found.get(m.number)) for m in mutants}
+
+
+def _batches(mutants: Sequence[Mutant]) -> list[Sequence[Mutant]]:
+    """Some of each function in each, for functions differ in how long they take."""
+    count = max(min(jobs(), len(mutants) // LEAST), -(-len(mutants) // BATCH), 1)
+    by_function = sorted(mutants, key=lambda m: m.edit.function)
+    return [by_function[k::count] for k in range(count) if by_function[k::count]]
 
 
 def _digest(pair: tuple[str, str] | None) -> str:

@@ -120,7 +120,8 @@ class Mass:
 
 
 def shards(jobs: Sequence[Job], most: int = BATCH) -> list[list[Job]]:
-    """Jobs dealt to supervisors: as many as there are cores, more where a batch would be too long.
+    """Jobs dealt to supervisors: as many as there are cores, or several times as many where a batch would
+    be too long, so that none is the last to work alone.
 
     The jobs of a mutant stay together. Neighbours go to different ones, for mutants of one loop are slow
     together.
@@ -128,7 +129,8 @@ def shards(jobs: Sequence[Job], most: int = BATCH) -> list[list[Job]]:
     groups: dict[int, list[Job]] = {}
     for job in jobs:
         groups.setdefault(job.mutant.number, []).append(job)
-    n = max(min(process.jobs(), -(-len(jobs) // 4)), -(-len(jobs) // most), 1)
+    cores = max(min(process.jobs(), -(-len(jobs) // 4)), 1)
+    n = -(-len(jobs) // (most * cores)) * cores
     dealt = [list(groups.values())[k::n] for k in range(n)]
     return [[job for group in part for job in group] for part in dealt if part]
 

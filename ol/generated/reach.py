@@ -6,9 +6,9 @@ met before a crash is kept as well.
 
 import re
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import BinaryIO
 
@@ -77,21 +77,28 @@ class Reach:
     def may_notice(self, test: TestEntry, mutant: Mutant) -> bool:
         """False where the test runs just as it does on the unit itself: the place is not reached, or its
         value is that of the original each time, of the same operands."""
-        deciding, number = self._deciding(test), mutant.number
-        if not deciding:
+        met, number = self._met(test), mutant.number
+        if met is None:
             return True
-        if not any(table.reached[number] for table in deciding):
-            return False
-        return not _takes_the_same(mutant.edit) or any(table.differed[number] for table in deciding)
+        reached, differed = met
+        return bool(reached[number] and (differed[number] or not _takes_the_same(mutant.edit)))
 
-    def _deciding(self, test: TestEntry) -> Sequence[Table]:
-        """The tables that tell what a test meets; none where that is not known. Threads may take another
-        way the next time, so of a threaded test it takes those of all tests."""
+    def _met(self, test: TestEntry) -> tuple[bytes, bytes] | None:
+        """What a test reaches and where it differs; None where that is not known. Threads may take another
+        way the next time, so of a threaded test it is what all tests meet."""
         own = self.tables.get(test.id)
         if own is None:
-            return []
-        found = list(self.tables.values()) if test.threads else [own]
-        return found if all(table.whole for table in found) else []
+            return None
+        if test.threads:
+            return self._met_by_all
+        return (own.reached, own.differed) if own.whole else None
+
+    @cached_property
+    def _met_by_all(self) -> tuple[bytes, bytes] | None:
+        tables = self.tables.values()
+        if not all(table.whole for table in tables):
+            return None
+        return _any(t.reached for t in tables), _any(t.differed for t in tables)
 
     def promise(self, test: TestEntry, number: int) -> int:
         """How much may be hoped for: 2 a value differs, 1 it may, 0 it does not or is not reached."""
@@ -121,6 +128,15 @@ class Reach:
         if bits & _DIFFERED:
             return Why.UNNOTICED
         return Why.UNKNOWN if bits & UNKNOWN else Why.NEVER_DIFFERENT
+
+
+def _any(rows: Iterable[bytes]) -> bytes:
+    """What is set in any of them, bit for bit."""
+    listed = list(rows)
+    found = 0
+    for row in listed:
+        found |= int.from_bytes(row, "little")
+    return found.to_bytes(len(listed[0]), "little")
 
 
 def _takes_the_same(edit: Edit) -> bool:
