@@ -55,7 +55,7 @@ static void call_inside(world *w, tl_pool *outer, tl_pool *tp, tl_arena *arena) 
 OL_TEST(a_busy_pool_is_passed_on) {
     tl_pool *tp = NULL, *other = NULL;
     tl_arena *arena = NULL;
-    world w = new_world((shape){.B = 2, .H = 8, .Hkv = 4, .Tq = 64, .Tk = 64, .D = 2, .scale = 1.0f, .causal = 1,
+    world w = new_world((shape){.B = 2, .H = 8, .Hkv = 4, .Tq = 64, .Tk = 64, .D = 8, .scale = 1.0f, .causal = 1,
                                 .Br = 16, .Bc = 32});
     OL_STATUS(TL_OK, tl_pool_create(3, &tp));
     OL_STATUS(TL_OK, tl_pool_create(2, &other));
@@ -98,7 +98,7 @@ static void attend_from_two_threads(call first, call second) {
 
 /* The second caller has the queries of the first with the other sign. */
 OL_TEST(two_callers_at_once) {
-    world w = new_world((shape){.B = 1, .H = 2, .Hkv = 1, .Tq = 30, .Tk = 80, .D = 4, .scale = 1.0f, .causal = 1,
+    world w = new_world((shape){.B = 1, .H = 2, .Hkv = 1, .Tq = 30, .Tk = 80, .D = 16, .scale = 1.0f, .causal = 1,
                                 .q_offset = 50, .Br = 8, .Bc = 16});
     world v = new_world(w.s);
     for (int64_t n = 0; n < out_size(&v); n++) v.q[n] = -v.q[n];

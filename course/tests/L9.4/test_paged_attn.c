@@ -171,11 +171,12 @@ static void pool_equals_serial(const world *w, int64_t B, tl_pool *tp) {
     OL_ORACLE { ol_want_same("serial", "with threads"); }
 }
 
-/* Row counts around those that a partition into equal shares gets right: 7, 14 .. 63. */
+/* Row counts around those that a partition into equal shares gets right: 7, 14 .. 63, and so much to do in each that
+ * the threads meet. */
 OL_TEST(pool_result_equals_serial_bitwise) {
     tl_pool *tp = NULL;
-    world w = new_world((shape){.B = 9, .H = 7, .Hkv = 7, .D = 2, .block = 16, .window = 10, .scale = 0.5f,
-                                .lens = {1, 17, 12, 16, 20, 5, 19, 9, 11}});
+    world w = new_world((shape){.B = 9, .H = 7, .Hkv = 7, .D = 4, .block = 16, .window = 60, .scale = 0.5f,
+                                .lens = {1, 90, 17, 64, 33, 5, 128, 70, 41}});
     OL_STATUS(TL_OK, tl_pool_create(4, &tp));
     open_pool(&w);
     call_gives_bits(&w, "without threads", flash);
