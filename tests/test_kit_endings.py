@@ -271,6 +271,26 @@ def test_leak_detection_costs_nothing_where_nothing_is_left(trap: CWorld) -> Non
     assert 2 * nothing_left < something_left
 
 
+def test_a_leak_is_found_where_no_thread_can_be_made_any_more(
+    c_world: Callable[[str, str], CWorld], compiler: str
+) -> None:
+    """Threads are made after a test that leaves something, so that the C library gives back what it keeps."""
+    suite = """
+        void unit_leaks(void);
+        OL_TEST(leaks) { OL_UNIT { unit_leaks(); ol_threads_fail_at(2); } }
+    """
+    world = c_world(compiler, suite)
+    unit = world.unit("""
+        #include <stdlib.h>
+        static void *volatile kept;
+        void unit_leaks(void) { kept = malloc(10); kept = NULL; }
+    """)
+    request = Request(test="leaks", units=(unit,), seconds=5)
+    (frame,) = replace(world.runner(leaks=True), warm=True).run([request])
+    assert frame.ending is Ending.EXITED
+    assert b"detected memory leaks" in frame.report
+
+
 def test_a_leak_is_found_in_a_careful_run_alone(trap: CWorld, unit: Built) -> None:
     assert trap.failures(["leaks"], unit) == {"leaks": ()}
     (failure,) = trap.failures(["leaks", "honest"], unit, leaks=True)["leaks"]

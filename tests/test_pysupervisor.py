@@ -1,11 +1,13 @@
 """What a Python unit may do to escape its verdict, through the real supervisor and judge."""
 
+import subprocess
+import sys
 import time
 from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from pyworld import World
+from pyworld import TESTKIT, World
 
 from ol.judge import judge, wishes
 from ol.manifest import Way
@@ -202,3 +204,11 @@ def test_one_run_leaves_nothing_to_the_next(tmp_path: Path) -> None:
     (oracle,) = world.frames(["count"], oracle=True)
     wanted = wishes("count", oracle)
     assert [judge("count", f, wanted, ()).failures for f in frames] == [(), (), ()]
+
+
+def test_a_suite_of_which_pytest_collects_nothing_does_not_start(tmp_path: Path) -> None:
+    (tmp_path / "test_a.py").write_text("class Holder:\n    def test_b(self):\n        pass\n")
+    argv = [sys.executable, "-I", str(TESTKIT / "pysupervisor.py"), str(tmp_path), "log"]
+    ran = subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True)
+    assert ran.returncode == 70
+    assert b"pytest cannot collect the tests" in ran.stderr

@@ -21,6 +21,7 @@ SUITE = """
 UNIT = """
     #include <pthread.h>
     #include <semaphore.h>
+    #include <stdlib.h>
     #include <time.h>
     #include <unistd.h>
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -75,6 +76,7 @@ UNIT = """
         if (pipe(end) == 0 && read(end[0], &byte, 1) < 0) p = NULL;
         return p;
     }
+    static void *leave(void *p) { (void)p; exit(3); }
     static void *nothing(void *p) { return p; }
     static void *wait_for_a_child(void *p) {
         if (fork() == 0) usleep(400000), _exit(0);
@@ -91,6 +93,7 @@ UNIT = """
         case 6: beside(spin, nothing); break;
         case 7: beside(pass_on, pass_on); break;
         case 8: wait_for_a_child(NULL); break;
+        case 9: beside(wait_for_a_turn, leave); break;
         }
     }
 """
@@ -108,6 +111,7 @@ class How(IntEnum):
     SPINS = 6
     TAKES_TURNS = 7
     HAS_A_CHILD = 8
+    LEAVES = 9
 
 
 @pytest.fixture(scope="module")
@@ -143,6 +147,12 @@ def test_what_something_else_could_still_end_has_its_time(world: CWorld, how: Ho
     frame = ran(world, how, seconds=0.3)
     assert frame.ending is Ending.TIMED_OUT
     assert frame.wall > 0.25
+
+
+def test_a_main_thread_that_sleeps_in_the_sanitizer_is_none_of_its_own(world: CWorld) -> None:
+    """TSan waits a second at the exit of a program that has threads."""
+    frame = ran(world, How.LEAVES, kind=Sanitizer.TSAN)
+    assert (frame.ending, frame.code) == (Ending.EXITED, 3)
 
 
 def test_threads_that_take_turns_are_never_taken_for_stuck(world: CWorld) -> None:

@@ -16,8 +16,7 @@
 /* To the libraries, which then call it instead of their own. */
 #define SHOWN __attribute__((visibility("default")))
 
-/* Present in a build with a leak detector; writes to the sanitizer's own log. */
-extern int __lsan_do_recoverable_leak_check(void) __attribute__((weak));
+/* Present in a build with a sanitizer that has a heap of its own. */
 extern size_t __sanitizer_get_current_allocated_bytes(void) __attribute__((weak));
 
 /* Present in a build with ASan, which calls the second before it writes a report. */
@@ -34,9 +33,6 @@ void __asan_on_error(void) {
     int log = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
     if (log >= 0 && write(log, text, (size_t)n) == n) _exit(86);
 }
-
-/* Present in a build with TSan, which may start a thread of its own. */
-extern void __tsan_init(void) __attribute__((weak));
 
 /* The program comes first in every look-up, so a unit's pthread_create is this one. A sanitizer's own
  * comes next: linked into the program with clang, in a library with gcc, absent from a plain build. */

@@ -116,7 +116,7 @@ class Plugin:
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         """Instead of all tests run what is asked for, and report nothing."""
-        if session.testsfailed:
+        if session.testsfailed or not session.items:
             return True
         for item in session.items:
             name = getattr(item, "originalname", item.name)

@@ -181,8 +181,7 @@ def main(arguments: list[str]) -> None:
     load(suite, oracle=fixtures is not None)
     folder = Path(arguments[0]).resolve()
     plugin = Plugin(lambda ready: serve(ready, tests, fixtures, results))
-    code = pytest.main([*options(folder), *map(str, suite)], plugins=[plugin])
-    if code not in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
+    if code := pytest.main([*options(folder), *map(str, suite)], plugins=[plugin]):
         fault("pytest cannot collect the tests", code)
 
 

@@ -36,12 +36,12 @@ static int is_endless(const struct call *c) {
     return c->number == SYS_futex && (what == FUTEX_WAIT || what == FUTEX_WAIT_BITSET) && c->until == 0;
 }
 
-/* Present in a build with TSan, of which a thread of its own sleeps and wakes, and wakes nobody else. */
-extern void __tsan_init(void) __attribute__((weak));
-
+/* TSan has a thread that sleeps and wakes, and wakes nobody else. Any other thread may wait within TSan too,
+ * in other calls and for a while: such a one may go on. */
 static int is_the_sanitizers(const struct call *c) {
     Dl_info own, there;
-    return __tsan_init && dladdr((void *)(uintptr_t)__tsan_init, &own) &&
+    const int sleeps = c->number == SYS_nanosleep || c->number == SYS_clock_nanosleep;
+    return sleeps && __tsan_init && dladdr((void *)(uintptr_t)__tsan_init, &own) &&
            dladdr((void *)(uintptr_t)c->from, &there) && own.dli_fbase == there.dli_fbase;
 }
 
@@ -50,7 +50,7 @@ static void look(pid_t pid, pid_t thread, void *with) {
     struct call c;
     char path[96], text[128];
     unsigned long long turns;
-    if (!w->all || !(w->all = read_call(pid, thread, &c)) || is_the_sanitizers(&c)) return;
+    if (!w->all || !(w->all = read_call(pid, thread, &c)) || (thread != pid && is_the_sanitizers(&c))) return;
     snprintf(path, sizeof path, "/proc/%d/task/%d/schedstat", (int)pid, (int)thread);
     w->all = is_endless(&c) && read_text(path, text, sizeof text) > 0 &&
              sscanf(text, "%*u %*u %llu", &turns) == 1;

@@ -180,9 +180,6 @@ static struct manner read_manner(int *argc, char ***argv) {
     return m;
 }
 
-/* Present in a build with a leak detector. */
-extern int __lsan_do_recoverable_leak_check(void) __attribute__((weak));
-
 /* Present in a build with a sanitizer that reports addresses. */
 extern int __sanitizer_get_module_and_offset_for_pc(void *pc, char *path, size_t room, void **offset) __attribute__((weak));
 

@@ -59,6 +59,10 @@ struct outcome {
 /* child.c: opens a request's objects; NULL, or why it could not. */
 const char *open_units(const struct request *q);
 
+/* Present in a build with a leak detector, and in one with TSan. */
+extern int __lsan_do_recoverable_leak_check(void) __attribute__((weak));
+extern void __tsan_init(void) __attribute__((weak));
+
 /* child.c: in the forked child; does not return. */
 _Noreturn void child_main(const struct ol_suite *suite, const struct request *q, int stream, pid_t supervisor);
 
