@@ -77,8 +77,8 @@ def judge(test: str, unit: Frame, wanted: tuple[Record, ...], statuses: tuple[st
 
 
 def first_failure(unit: Frame, wanted: tuple[Record, ...], statuses: tuple[str, ...]) -> Failure | None:
-    """The first failure of `judge`, without its note, of a run that has taken place; where a sanitizer has
-    spoken nothing else is read."""
+    """The first failure of `judge`, of a run that has taken place; where a sanitizer has spoken nothing
+    else is read, and it has no note."""
     said = next(iter(sanitizer_failures(unit.report.decode("utf-8", "replace"))), None)
     return said or next(_failures(unit, wanted, statuses), None)
 

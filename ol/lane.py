@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from ol.build import Builder, Built, Role
 from ol.manifest import Language, Module, TestEntry
@@ -67,28 +68,26 @@ class Lane:
 
     def careful(self, *, symbols: bool = False) -> "Lane":
         """The same with leak detection, and with symbols in reports when asked for."""
-        if isinstance(self.runner, PyRunner):
-            return self
-        return replace(self, runner=replace(self.runner, leaks=True, symbols=symbols))
+        return self._where_in_c(leaks=True, symbols=symbols)
 
     def warm(self) -> "Lane":
         """The same with all units opened in the supervisor: for the course's own code only."""
-        if isinstance(self.runner, PyRunner):
-            return self
-        return replace(self, runner=replace(self.runner, warm=True))
+        return self._where_in_c(warm=True)
 
     def brief(self) -> "Lane":
         """The same where only whether a sanitizer reports counts, and not what."""
-        if isinstance(self.runner, PyRunner):
-            return self
-        return replace(self, runner=replace(self.runner, brief=True))
+        return self._where_in_c(brief=True)
 
     def against(self, baseline: Path, *, stops: bool) -> "Lane":
         """The same, told by its ending alone where a test writes what `baseline` holds of it; a mutant
         that does anything else meets no more tests of a call with `stops`."""
+        return self._where_in_c(baseline=baseline, stops=stops)
+
+    def _where_in_c(self, **changes: Any) -> "Lane":
+        """The same with its runner changed, where that one runs C tests."""
         if isinstance(self.runner, PyRunner):
             return self
-        return replace(self, runner=replace(self.runner, baseline=baseline, stops=stops))
+        return replace(self, runner=replace(self.runner, **changes))
 
     def telling(self, name: str, value: str) -> "Lane":
         """The same with a variable in its environment, for a unit that writes down what it met."""

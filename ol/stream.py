@@ -129,9 +129,8 @@ class Forged(Exception):
     """A stream that the kit cannot have written: it is cut short, or something else wrote into it."""
 
 
-_U8, _U32, _I64, _F64 = (struct.Struct(f"<{code}") for code in "BIqd")
+_U8, _U32, _I64, _U64, _F64 = (struct.Struct(f"<{code}") for code in "BIqQd")
 _HEAD = struct.Struct("<IBiQQ")
-_TAIL = struct.Struct("<Q")
 
 
 class _Reader:
@@ -205,7 +204,7 @@ def _frame(r: _Reader) -> Frame:
         out=out,
         err=err,
         report=report,
-        dropped=r.number(_TAIL),
+        dropped=r.number(_U64),
     )
 
 

@@ -274,7 +274,7 @@ def test_leak_detection_costs_nothing_where_nothing_is_left(trap: CWorld) -> Non
 def test_a_leak_is_found_where_no_thread_can_be_made_any_more(
     c_world: Callable[[str, str], CWorld], compiler: str
 ) -> None:
-    """Threads are made after a test that leaves something, so that the C library gives back what it keeps."""
+    """They are made after a test that leaves something, so that the C library gives back what it keeps."""
     suite = """
         void unit_leaks(void);
         OL_TEST(leaks) { OL_UNIT { unit_leaks(); ol_threads_fail_at(2); } }

@@ -52,7 +52,7 @@ def _batches(mutants: Sequence[Mutant]) -> list[Sequence[Mutant]]:
     """Some of each function in each, for functions differ in how long they take."""
     count = max(min(jobs(), len(mutants) // LEAST), -(-len(mutants) // BATCH), 1)
     by_function = sorted(mutants, key=lambda m: m.edit.function)
-    return [by_function[k::count] for k in range(count) if by_function[k::count]]
+    return [by_function[k::count] for k in range(count)] if mutants else []
 
 
 def _digest(pair: tuple[str, str] | None) -> str:

@@ -3,9 +3,9 @@ the mutated value ever differed there.
 
 The generated code fills `unsigned char ol_reached[]` and `ol_differed[]`, by mutant's number, and counts
 the unit's steps in `ol_steps[0]`. Where another source defines these, it calls `ol_place()` before, until
-`ol_placed` is set. The alternative is evaluated beside the original where that has no side
-effects; elsewhere `ol_differed` says UNKNOWN. Compile it without sanitizers and with -fwrapv: an
-alternative may overflow where the original does not.
+`ol_placed` is set. The alternative is evaluated beside the original where that has no side effects;
+elsewhere `ol_differed` says UNKNOWN. Compile it without sanitizers and with -fwrapv: an alternative may
+overflow where the original does not.
 """
 
 import re
