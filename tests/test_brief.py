@@ -21,6 +21,7 @@ UNIT = """
     #include <pthread.h>
     #include <stdio.h>
     #include <stdlib.h>
+    #include <string.h>
     static volatile int size = 4, most = INT_MAX, zero;
     static int *volatile nowhere;
     static char *volatile held;
@@ -31,6 +32,7 @@ UNIT = """
         if (how == 3) { most++; most = INT_MAX; most++; puts("went on"); }
         if (how == 4) abort();
         if (how == 5) { overflow(); puts("went on"); }
+        if (how == 6) { held = malloc(10); held = strdup("only its caller's caller is in the unit"); held = NULL; }
     }
 """
 RACE = """
@@ -57,7 +59,7 @@ def ran(
     world: CWorld, how: int, *, brief: bool = True, source: str = UNIT, kind: Sanitizer = Sanitizer.ASAN
 ) -> Frame:
     request = Request(test="acts", units=(world.unit(source, kind),), seconds=10, seed=how)
-    return replace(world.runner(kind), brief=brief).run([request])[0]
+    return replace(world.runner(kind, leaks=True), brief=brief).run([request])[0]
 
 
 def way(frame: Frame) -> Way | None:
@@ -96,6 +98,13 @@ def test_the_first_race_ends_the_run(world: CWorld) -> None:
     assert way(frame) is Way.SANITIZER
     assert b"went on" not in frame.out
     assert b"went on" in ran(world, 0, brief=False, source=RACE, kind=Sanitizer.TSAN).out
+
+
+def test_leaks_are_seen_with_few_frames_kept(world: CWorld) -> None:
+    frame, whole = ran(world, 6), ran(world, 6, brief=False)
+    assert way(frame) is way(whole) is Way.SANITIZER
+    for leaking in (frame, whole):
+        assert b"in 2 allocation(s)" in leaking.report
 
 
 def test_a_fine_run_says_nothing(world: CWorld) -> None:

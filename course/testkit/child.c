@@ -122,7 +122,7 @@ _Noreturn void child_main(const struct ol_suite *suite, const struct request *q,
     setsid();
     prctl(PR_SET_DUMPABLE, 1); /* the leak detector traces this process */
     take_limits(&q->limits);
-    if (!q->fixtures) tidy_before();
+    tidy_child(__tsan_init != NULL);
     if (!q->warm) {
         const char *why = open_units(q);
         if (why) fail("cannot open a unit", why);
@@ -133,7 +133,7 @@ _Noreturn void child_main(const struct ol_suite *suite, const struct request *q,
     size_t held = held_bytes();
     suite->run(q->test, &(struct ol_context){q->seed, stream, q->fixtures, fail_thread_at});
     fflush(NULL);
-    if (!q->fixtures) tidy_after(stream, __tsan_init != NULL);
+    if (!q->fixtures) tidy_after(stream);
     if (__lsan_do_recoverable_leak_check && may_leak(q, held)) __lsan_do_recoverable_leak_check();
     suite->finish();
     _exit(0); /* no destructor or atexit handler of a unit has a say after the end */

@@ -254,6 +254,7 @@ int main(int argc, char **argv) {
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     prctl(PR_SET_DUMPABLE, 0); /* no child may reach into this process */
     prctl(PR_SET_PDEATHSIG, SIGCONT); /* a unit may have stopped this process: see watch.c */
+    tidy_before();
     answer_all(suite, &m, argc > 3 ? argv[3] : NULL);
     return 0;
 }

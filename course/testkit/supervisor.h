@@ -94,8 +94,10 @@ void end_tree(int alone);
  * can tell. Where it is the same twice none has run in between: they all wait for ever. */
 uint64_t who_waits(pid_t pid);
 
-/* tidy.c: in the child, before the units are opened and after the test. */
+/* tidy.c: in the supervisor before any unit is opened, and in the child before and after the test.
+ * `own_threads` is how many a sanitizer may yet make for itself. */
 void tidy_before(void);
-void tidy_after(int stream, int own_threads);
+void tidy_child(int own_threads);
+void tidy_after(int stream);
 
 #endif
