@@ -28,7 +28,7 @@ from ol.toolchain import Sanitizer, Toolchain, environment, install_line
 COMPILE_SECONDS = 60.0
 _SUPERVISOR = (
     *("supervisor.c", "child.c", "watch.c", "stuck.c"),
-    *("tree.c", "tidy.c", "baseline.c", "bind.c"),
+    *("threads.c", "tree.c", "tidy.c", "baseline.c", "bind.c"),
 )
 _NO_RUNTIME = ("cannot find -l", "libclang_rt", "libasan", "libtsan", "libubsan", "liblsan")
 _NO_OPTION = re.compile(r"^(?:[^:\n]+: )?error: un\w+ .*-fsanitize=", re.MULTILINE)

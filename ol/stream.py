@@ -8,6 +8,7 @@ import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import IntEnum
+from functools import lru_cache
 from typing import Any
 
 from ol.errors import ToolError
@@ -131,6 +132,8 @@ class Forged(Exception):
 
 _U8, _U32, _I64, _U64, _F64 = (struct.Struct(f"<{code}") for code in "BIqQd")
 _HEAD = struct.Struct("<IBiQQ")
+_SMALL = 2048
+"""Bytes of a record that is worth remembering."""
 
 
 class _Reader:
@@ -216,15 +219,24 @@ def records(data: bytes) -> tuple[Record, ...]:
 def _records(data: bytes) -> Iterator[Record]:
     whole = _Reader(data)
     while whole.at < len(data):
-        r = _Reader(whole.string())
-        try:
-            kind = Kind(r.number(_U8))
-        except ValueError:
-            raise Forged("a record of no known kind") from None
-        record = _record(kind, r.text(), r)
-        if r.at != len(r.data):
-            raise Forged("a record is longer than its content")
-        yield record
+        one = whole.string()
+        yield _remembered(one) if len(one) <= _SMALL else _parsed(one)
+
+
+def _parsed(data: bytes) -> Record:
+    r = _Reader(data)
+    try:
+        kind = Kind(r.number(_U8))
+    except ValueError:
+        raise Forged("a record of no known kind") from None
+    record = _record(kind, r.text(), r)
+    if r.at != len(r.data):
+        raise Forged("a record is longer than its content")
+    return record
+
+
+_remembered = lru_cache(maxsize=4096)(_parsed)
+"""Most of what a test writes of one mutant it writes of others too."""
 
 
 def _record(kind: Kind, name: str, r: _Reader) -> Record:

@@ -271,24 +271,34 @@ def test_leak_detection_costs_nothing_where_nothing_is_left(trap: CWorld) -> Non
     assert 2 * nothing_left < something_left
 
 
-def test_a_leak_is_found_where_no_thread_can_be_made_any_more(
+THREADED = """
+    #include <pthread.h>
+    #include <stdlib.h>
+    static void *volatile kept;
+    static _Thread_local char last[300];
+    static void *hold(void *p) { last[1]++; return p; }
+    void unit_threads(int leaves) {
+        pthread_t some[2];
+        for (int k = 0; k < 2; k++) pthread_create(&some[k], NULL, hold, NULL);
+        for (int k = 0; k < 2; k++) pthread_join(some[k], NULL);
+        if (leaves) { kept = malloc(10); kept = NULL; }
+    }
+"""
+
+
+def test_what_is_kept_of_threads_is_no_leak_and_hides_none(
     c_world: Callable[[str, str], CWorld], compiler: str
 ) -> None:
-    """They are made after a test that leaves something, so that the C library gives back what it keeps."""
-    suite = """
-        void unit_leaks(void);
-        OL_TEST(leaks) { OL_UNIT { unit_leaks(); ol_threads_fail_at(2); } }
-    """
-    world = c_world(compiler, suite)
-    unit = world.unit("""
-        #include <stdlib.h>
-        static void *volatile kept;
-        void unit_leaks(void) { kept = malloc(10); kept = NULL; }
-    """)
-    request = Request(test="leaks", units=(unit,), seconds=5)
-    (frame,) = replace(world.runner(leaks=True), warm=True).run([request])
-    assert frame.ending is Ending.EXITED
-    assert b"detected memory leaks" in frame.report
+    world = c_world(
+        compiler, "void unit_threads(int leaves); OL_TEST(threads) { OL_UNIT { unit_threads((int)ol_seed()); } }"
+    )
+    unit = world.unit(THREADED)
+    requests = [Request(test="threads", units=(unit,), seconds=5, seed=k % 2) for k in range(30)]
+    frames = replace(world.runner(leaks=True), warm=True).run(requests)
+    fine, leaking = frames[0::2], frames[1::2]
+    assert {(frame.ending, frame.report) for frame in fine} == {(Ending.EXITED, b"")}
+    assert all(b"detected memory leaks" in frame.report for frame in leaking)
+    assert 2 * min(frame.wall for frame in fine) < min(frame.wall for frame in leaking)
 
 
 def test_a_leak_is_found_in_a_careful_run_alone(trap: CWorld, unit: Built) -> None:

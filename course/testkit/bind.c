@@ -4,7 +4,6 @@
 #include <dlfcn.h>
 #include <elf.h>
 #include <link.h>
-#include <pthread.h>
 #include <stdint.h>
 
 #include "supervisor.h"
@@ -58,25 +57,4 @@ static int take_thread_locals(struct dl_phdr_info *object, size_t size, void *un
 void bind_all(const struct ol_suite *suite) {
     bind_functions(suite);
     dl_iterate_phdr(take_thread_locals, NULL);
-}
-
-enum { WARM_THREADS = 4 };
-
-static void *pass(void *gate) {
-    pthread_mutex_lock(gate);
-    pthread_mutex_unlock(gate);
-    return NULL;
-}
-
-/* The C library keeps the place of a thread that has ended, with what the thread had there on the heap, for the
- * next one. A test's first threads are to find such places, with nothing in them. There are fewer where no more
- * can be made; all are there at once, for none passes the gate before. */
-void warm_threads(void) {
-    pthread_t thread[WARM_THREADS];
-    pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
-    int n = 0;
-    pthread_mutex_lock(&gate);
-    while (n < WARM_THREADS && pthread_create(&thread[n], NULL, pass, &gate) == 0) n++;
-    pthread_mutex_unlock(&gate);
-    while (n > 0) pthread_join(thread[--n], NULL);
 }

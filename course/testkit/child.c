@@ -1,9 +1,7 @@
 /* The child: takes its limits, opens the units, runs one test. All code of a student runs in here. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
-#include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,21 +30,6 @@ void __asan_on_error(void) {
     int n = snprintf(text, sizeof text, "==%d==ERROR: AddressSanitizer: %s\n", (int)getpid(), __asan_get_report_description());
     int log = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
     if (log >= 0 && write(log, text, (size_t)n) == n) _exit(86);
-}
-
-/* The program comes first in every look-up, so a unit's pthread_create is this one. A sanitizer's own
- * comes next: linked into the program with clang, in a library with gcc, absent from a plain build. */
-typedef int create_fn(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
-extern create_fn __interceptor_pthread_create __attribute__((weak));
-static _Atomic int64_t thread_fails_in;
-
-static void fail_thread_at(int64_t k) { thread_fails_in = k; }
-
-SHOWN int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*start)(void *), void *arg) {
-    if (thread_fails_in > 0 && --thread_fails_in == 0) return EAGAIN;
-    create_fn *next = __interceptor_pthread_create;
-    if (!next) *(void **)&next = dlsym(RTLD_NEXT, "pthread_create");
-    return next(thread, attr, start, arg);
 }
 
 static void limit(int resource, rlim_t soft, rlim_t hard) {
@@ -103,17 +86,15 @@ static void switch_to(const struct request *q) {
     }
 }
 
-/* What the heap holds; 0 where nobody counts. */
-static size_t held_bytes(void) {
+size_t held_bytes(void) {
     return __sanitizer_get_current_allocated_bytes ? __sanitizer_get_current_allocated_bytes() : 0;
 }
 
 /* A test that ends with what it began with, `held`, has no leak: of all that it took nothing is left. To look
  * for one costs more than most tests. */
-static int may_leak(const struct request *q, size_t held) {
+static int may_leak(size_t held) {
     if (held > 0 && held_bytes() == held) return 0;
-    if (q->warm) warm_threads(); /* the last owners of the threads' places leave theirs there, till others come */
-    return held == 0 || held_bytes() != held;
+    return held == 0 || !clear_places() || held_bytes() != held;
 }
 
 _Noreturn void child_main(const struct ol_suite *suite, const struct request *q, int stream, pid_t supervisor) {
@@ -131,10 +112,11 @@ _Noreturn void child_main(const struct ol_suite *suite, const struct request *q,
     if (q->mutant) switch_to(q);
     brief_log = q->brief_log;
     size_t held = held_bytes();
+    if (q->warm && held > 0 && __lsan_do_recoverable_leak_check) warm_threads(&held);
     suite->run(q->test, &(struct ol_context){q->seed, stream, q->fixtures, fail_thread_at});
     fflush(NULL);
     if (!q->fixtures) tidy_after(stream);
-    if (__lsan_do_recoverable_leak_check && may_leak(q, held)) __lsan_do_recoverable_leak_check();
+    if (__lsan_do_recoverable_leak_check && may_leak(held)) __lsan_do_recoverable_leak_check();
     suite->finish();
     _exit(0); /* no destructor or atexit handler of a unit has a say after the end */
 }

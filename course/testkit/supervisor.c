@@ -30,7 +30,7 @@
 
 #include "supervisor.h"
 
-enum { STREAM_CAP = 64 << 20, OUTPUT_CAP = 32 << 10, REPORT_CAP = 256 << 10 };
+enum { STREAM_CAP = 64 << 20, OUTPUT_CAP = 32 << 10, REPORT_CAP = 256 << 10, LINE_CAP = 16 << 10 };
 
 static _Noreturn void fault(const char *what, const char *why) {
     fprintf(stderr, "supervisor: %s: %s\n", what, why);
@@ -160,6 +160,13 @@ static const struct ol_suite *open_suite(const char *path) {
     return suite;
 }
 
+/* Each size of block that is taken from a sanitizer's heap costs every child a part of its page tables. */
+static void use_no_heap(void) {
+    static char in[4096], out[1 << 16];
+    setvbuf(stdin, in, _IOFBF, sizeof in);
+    setvbuf(stdout, out, _IOFBF, sizeof out);
+}
+
 struct manner {
     int warm, brief, alone, stops;
     const char *baseline, *log_prefix;
@@ -183,28 +190,23 @@ static struct manner read_manner(int *argc, char ***argv) {
 /* Present in a build with a sanitizer that reports addresses. */
 extern int __sanitizer_get_module_and_offset_for_pc(void *pc, char *path, size_t room, void **offset) __attribute__((weak));
 
-static int are_open(const struct request *q, char **open, int n_open) {
-    for (int k = 0; k < q->n_objects && q->n_objects == n_open; k++)
-        if (strcmp(q->object[k], open[k]) != 0) return 0;
-    return q->n_objects == n_open;
+/* The names of a request's objects, which one line has held. */
+static void join_objects(const struct request *q, char into[LINE_CAP]) {
+    char *at = into;
+    for (int k = 0; k < q->n_objects; k++) at = stpcpy(stpcpy(at, q->object[k]), " ");
 }
 
 /* What every child would do at first, once for all of them: opens the units, and has the sanitizer learn
  * what is loaded where, which a report needs. */
 static void warm_up(const struct ol_suite *suite, struct request *q) {
-    static char *open[MAX_OBJECTS];
-    static int n_open;
+    static char open[LINE_CAP], asked[LINE_CAP];
     q->warm = 1;
-    if (are_open(q, open, n_open)) return;
+    join_objects(q, asked);
+    if (strcmp(asked, open) == 0) return;
     const char *why = open_units(q);
     if (why) fault("cannot open a unit", why);
     bind_all(suite);
-    if (__lsan_do_recoverable_leak_check) warm_threads();
-    for (int k = 0; k < q->n_objects; k++) {
-        free(open[k]);
-        if (!(open[k] = strdup(q->object[k]))) fault("no memory", q->object[k]);
-    }
-    n_open = q->n_objects;
+    memcpy(open, asked, sizeof open);
     char path[4096];
     void *offset;
     if (__sanitizer_get_module_and_offset_for_pc)
@@ -212,10 +214,10 @@ static void warm_up(const struct ol_suite *suite, struct request *q) {
 }
 
 static void answer_all(const struct ol_suite *suite, const struct manner *m, const char *fixtures) {
-    char *line = NULL;
-    size_t room = 0;
+    static char line[LINE_CAP];
     int late = 0, stopped = 0;
-    while (getline(&line, &room, stdin) > 0) {
+    while (fgets(line, sizeof line, stdin)) {
+        if (!strchr(line, '\n')) fault("a request is too long", line);
         struct request q = parse(line, suite, fixtures);
         q.alone = m->alone;
         q.brief_log = m->brief ? m->log_prefix : NULL;
@@ -237,7 +239,6 @@ static void answer_all(const struct ol_suite *suite, const struct manner *m, con
         capture_free(&o.out);
         capture_free(&o.err);
     }
-    free(line);
 }
 
 int main(int argc, char **argv) {
@@ -250,6 +251,7 @@ int main(int argc, char **argv) {
     if (m.alone && getpid() > 64) fault("--alone", "this is no namespace of its own");
     const struct ol_suite *suite = open_suite(argv[1]);
     send_ubsan_to(m.log_prefix);
+    use_no_heap();
     signal(SIGPIPE, SIG_IGN);
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     prctl(PR_SET_DUMPABLE, 0); /* no child may reach into this process */

@@ -77,8 +77,19 @@ int is_baseline(const char *folder, const struct ol_suite *suite, int test, cons
 /* bind.c: to be called once the units are open. */
 void bind_all(const struct ol_suite *suite);
 
-/* bind.c: the same for threads, while no other runs. */
-void warm_threads(void);
+/* child.c: what the heap holds; 0 where nobody counts. */
+size_t held_bytes(void);
+
+/* threads.c: the k-th pthread_create from now on fails. */
+void fail_thread_at(int64_t k);
+
+/* threads.c: from the first pthread_create on, the C library has places for threads to be in, with nothing of
+ * their own there; what these hold is added to `held`. */
+void warm_threads(size_t *held);
+
+/* threads.c: the last owners of such places leave something there till others come. Returns 0 where there are no
+ * places. While no other thread runs. */
+int clear_places(void);
 
 /* tree.c: what /proc says, without the heap. A text ends with 0 and is cut to `room`. */
 size_t read_text(const char *path, char *into, size_t room);

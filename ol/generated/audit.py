@@ -28,6 +28,7 @@ from ol.toolchain import Sanitizer
 CHEAP = (1, 2)
 """Tests that a mutant meets, in two rounds, before its code is compared with the original's: the first
 round learns which tests kill."""
+_AGAIN = {Sanitizer.TSAN: "under TSan", Sanitizer.NONE: "from Python"}
 
 
 @dataclass(kw_only=True)
@@ -164,22 +165,22 @@ def _all_builds(engine: Engine, ledger: Ledger, left: Ledger) -> None:
     for these holds no more than the survivors of `ledger`."""
     engine.run(Sanitizer.ASAN, one_of_each_line(left), engine.by_promise)  # what kills it may kill more
     engine.run(Sanitizer.ASAN, left, engine.by_promise)
-    held = frozenset(m.number for m in alive(ledger))
-    python = engine.concerns(Sanitizer.NONE, alive(left))
-    meanwhile: list[Callable[[], object]] = [partial(engine.mass, Sanitizer.NONE, held)] if python else []
-    threaded: Callable[[], object] = partial(_again, engine, Sanitizer.TSAN, held, left)
-    together([threaded, *meanwhile])
-    if python:
-        _again(engine, Sanitizer.NONE, held, left)
+    held, living = frozenset(m.number for m in alive(ledger)), alive(left)
+    ledgers = {s: apart(living) for s in _AGAIN if engine.concerns(s, living)}
+    together([partial(_again, engine, s, held, own) for s, own in ledgers.items()])
+    for own in ledgers.values():
+        for mutant, known in own.items():
+            left[mutant].runs |= known.runs
 
 
-def _again(engine: Engine, sanitizer: Sanitizer, held: Collection[int], left: Ledger) -> None:
-    """Survivors in another build."""
-    living = alive(left)
-    if engine.concerns(sanitizer, living):
-        engine.mass(sanitizer, held)
-        label = "under TSan" if sanitizer is Sanitizer.TSAN else "from Python"
-        engine.run(sanitizer, living, engine.by_promise, label=f"survivors {label}")
+def _again(engine: Engine, sanitizer: Sanitizer, held: Collection[int], living: Ledger) -> None:
+    engine.mass(sanitizer, held)
+    engine.run(sanitizer, living, engine.by_promise, label=f"survivors {_AGAIN[sanitizer]}")
+
+
+def apart(ledger: Ledger) -> Ledger:
+    """A copy to be changed beside others."""
+    return {mutant: replace(known, runs=dict(known.runs)) for mutant, known in ledger.items()}
 
 
 def alive(ledger: Ledger) -> Ledger:

@@ -7,10 +7,11 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
+from threading import Lock
 
 from ol.build import disk_errors
 from ol.errors import ToolError
-from ol.generated.mass import Baseline, Job, Mass, play, rounds
+from ol.generated.mass import RUN_SECONDS, Baseline, Job, Mass, play, rounds
 from ol.generated.memory import Memory
 from ol.generated.model import Kill, Ledger, Mutant
 from ol.generated.reach import Reach, probe
@@ -52,7 +53,7 @@ class Tally:
         ran = self.ran[test]
         rate = (self.killed[test] + 0.5) / (ran + 1)
         luck = 1 - (zlib.crc32(f"{test} {number}".encode()) % 500) / 1000 if ran < _ENOUGH else 1.0
-        return rate * luck / (seconds + _START)
+        return rate * luck / (seconds + RUN_SECONDS)
 
 
 _DECIDING = (
@@ -61,13 +62,12 @@ _DECIDING = (
 )
 """Sources that decide of a kill, or of the reason why there was none."""
 _ENOUGH = 8
-_START = 0.005
-"""Seconds that a run costs beside the test."""
 
 
 @dataclass(kw_only=True)
 class Engine:
-    """Objects are built when something is to be run: a run that only remembers builds nothing."""
+    """Objects are built when something is to be run: a run that only remembers builds nothing. Two lanes may
+    run at a time, each with a ledger of its own."""
 
     units: Units
     bed: Testbed
@@ -79,6 +79,7 @@ class Engine:
     runs: int = 0
     tally: Tally = field(default_factory=Tally)
     _masses: dict[Sanitizer, Mass] = field(default_factory=dict)
+    _noting: Lock = field(default_factory=Lock)
 
     def tests(self, sanitizer: Sanitizer) -> list[TestEntry]:
         return [t for t in self.bed.module.tests if sanitizer in sanitizers_of(t)]
@@ -160,18 +161,20 @@ class Engine:
 
         def keep(changed: Ledger, pairs: Sequence[tuple[Job, Kill | None]]) -> None:
             self.memory.keep(changed)
-            for job, kill in pairs:
-                self.tally.note(job.test.id, job.mutant, killed=kill is not None)
-                if kill:
-                    self.hints[job.mutant.key] = kill.test
+            with self._noting:
+                for job, kill in pairs:
+                    self.tally.note(job.test.id, job.mutant, killed=kill is not None)
+                    if kill:
+                        self.hints[job.mutant.key] = kill.test
 
         def chosen(mutant: Mutant) -> list[TestEntry]:
             return [t for t in order(mutant) if t.id in mine]
 
         for settled in rounds(mass, ledger, chosen, every=every, most=most, keep=keep):
             self.progress(f"{self.bed.module.id}: {label}", settled, len(ledger))
-        self.runs += mass.runs - before
-        self.memory.hint(self.hints.items())
+        with self._noting:
+            self.runs += mass.runs - before
+            self.memory.hint(self.hints.items())
 
     @cached_property
     def hints(self) -> dict[str, str]:

@@ -23,8 +23,12 @@ PATIENCE = 2.5
 """A time-out counts after a second run, alone, with this many times the limit."""
 STEPS = (10, 200_000)
 """A mutant may take this many times the unit's own steps, and this many more."""
-BATCH = 192
-"""Runs of one supervisor: many, for starting one costs as much as several runs."""
+RUN_SECONDS = 0.005
+"""That a run costs beside its test."""
+BATCH_SECONDS = 1.0
+"""Of runs in one supervisor: what is done is kept, and told, as often as this."""
+_START_SECONDS = {Sanitizer.NONE: 0.5}
+"""Of the supervisors that take longer than others: Python's imports numpy and pytest."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,6 +66,11 @@ class Mass:
     folder: Path | None = None
     """The baseline as files, once it is known."""
     runs: int = 0
+
+    @property
+    def start(self) -> float:
+        """Seconds until a supervisor runs its first test."""
+        return _START_SECONDS.get(self.sanitizer, 0.05)
 
     def run_key(self, test: TestEntry) -> str:
         return f"{test.id} {self.name}".rstrip()
@@ -119,9 +128,9 @@ class Mass:
         return Kill(test=test.id, way=str(first.way), check=first.check) if first else None
 
 
-def shards(jobs: Sequence[Job], most: int = BATCH) -> list[list[Job]]:
-    """Jobs dealt to supervisors: as many as there are cores, or several times as many where a batch would
-    be too long, so that none is the last to work alone.
+def shards(mass: Mass, jobs: Sequence[Job]) -> list[list[Job]]:
+    """Jobs dealt to supervisors: one for each lane, fewer where starting them takes longer than what they
+    do, or several times as many where a batch would be too long, so that none is the last to work alone.
 
     The jobs of a mutant stay together. Neighbours go to different ones, for mutants of one loop are slow
     together.
@@ -129,8 +138,9 @@ def shards(jobs: Sequence[Job], most: int = BATCH) -> list[list[Job]]:
     groups: dict[int, list[Job]] = {}
     for job in jobs:
         groups.setdefault(job.mutant.number, []).append(job)
-    cores = max(min(process.jobs(), -(-len(jobs) // 4)), 1)
-    n = -(-len(jobs) // (most * cores)) * cores
+    work = sum(mass.baseline[job.test.id].seconds + RUN_SECONDS for job in jobs)
+    lanes = max(1, min(process.jobs(), round(work / mass.start)))
+    n = lanes * max(1, round(work / lanes / BATCH_SECONDS))
     dealt = [list(groups.values())[k::n] for k in range(n)]
     return [[job for group in part for job in group] for part in dealt if part]
 
@@ -145,7 +155,7 @@ def play(
     """Runs the jobs and hands over what came of them as it comes; with `stops` those of a mutant up to
     the first that goes another way than the unit. A time-out is confirmed first, by a second, longer run
     while nothing else runs."""
-    calls = [partial(mass.play, shard, stops=stops) for shard in shards(jobs)]
+    calls = [partial(mass.play, shard, stops=stops) for shard in shards(mass, jobs)]
     late: list[Job] = []
     for pairs in finished(calls, at_once=process.jobs()):
         late += [job for job, frame in pairs if frame.ending is Ending.TIMED_OUT]

@@ -136,6 +136,7 @@ __attribute__((visibility("default"))) void tl_kv_pool_cfg(const tl_kv_pool *poo
 /* In the object that defines tl_kv_block_ptr; a plain look-up would find the definition above. */
 static void find_cfg_of_rt04(void) {
     Dl_info rt04;
+    if (cfg_of_rt04) return;
     if (!dladdr(dlsym(RTLD_DEFAULT, "tl_kv_block_ptr"), &rt04)) abort();
     void *handle = dlopen(rt04.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
     if (!handle) abort();
