@@ -19,8 +19,9 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -60,6 +61,14 @@ def cpu() -> float:
 class Spent:
     wall: float
     cpu: float
+
+
+def total(spent: Sequence[Spent]) -> Spent:
+    return Spent(sum(s.wall for s in spent), sum(s.cpu for s in spent))
+
+
+def mean(spent: Sequence[Spent]) -> Spent:
+    return Spent(total(spent).wall / len(spent), total(spent).cpu / len(spent))
 
 
 def timed(call: Callable[[], T]) -> tuple[T, Spent]:
@@ -144,6 +153,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("module", nargs="?", default="L9.2")
     parser.add_argument("--samples", type=int, default=20)
+    parser.add_argument("--rounds", type=int, default=3, help="of both sides in turn")
     parser.add_argument("--compiler", default=None)
     parser.add_argument("--tests", default="", help="only these, with commas between, on both sides")
     parser.add_argument("--universalmutator", metavar="MUTATE", default="")
@@ -155,42 +165,53 @@ def main() -> None:
         if chosen.tests:
             wanted = chosen.tests.split(",")
             entry = replace(entry, tests=tuple(t for t in entry.tests if t.id in wanted))
-        measure(builder, entry, chosen.samples, chosen.universalmutator)
+        measure(builder, entry, chosen.samples, chosen.rounds, chosen.universalmutator)
 
 
-def measure(builder: Builder, entry: Module, samples: int, mutate: str) -> None:
+def measure(builder: Builder, entry: Module, samples: int, rounds: int, mutate: str) -> None:
     needed = {m.id: builder.reference_sources(m) for m in builder.course.closure(entry.depends)}
     plain_lane(builder, entry, needed)
-    store, other_store = (Store(builder.cache / f"{n}.sqlite") for n in range(2))
-    for asked in (store, other_store):
-        bed = prepare(builder, asked, entry, needed, entry.tests)
+
+    def asked(name: str) -> tuple[Store, Testbed]:
+        """A store that holds what the tests want, and no verdict."""
+        store = Store(builder.cache / f"{name}.sqlite")
+        bed = prepare(builder, store, entry, needed, entry.tests)
         bed.wanted(entry.tests)
-    report, whole = timed(lambda: audited(builder, store, entry))
-    _, quarter = timed(lambda: audited(builder, other_store, entry, "1/4"))
-    _, again = timed(lambda: audited(builder, store, entry))
+        return store, bed
+
+    whole, quarter, again, alone, running, other = [], [], [], [], 0.0, 0
+    for k in range(rounds):
+        store, bed = asked(f"{k}")
+        report, spent = timed(partial(audited, builder, store, entry))
+        whole.append(spent)
+        quarter.append(timed(partial(audited, builder, asked(f"{k} quarter")[0], entry, "1/4"))[1])
+        again.append(timed(partial(audited, builder, store, entry))[1])
+        running += report.timing.running
+        viable = [m for m in report.mutants if m.state is not State.UNVIABLE]
+        sample = viable[:: max(1, len(viable) // samples)][:samples]
+        folder = builder.cache / f"baseline {k}"
+        folder.mkdir()
+        others, spent = timed(partial(one_by_one, bed, folder, sample[k::rounds]))
+        alone.append(spent)
+        other += others
     _, making = timed(
         lambda: make(Builder(builder.course, builder.toolchain, builder.cache / "made"), entry.id)
     )
-    viable = [m for m in report.mutants if m.state is not State.UNVIABLE]
-    sample = viable[:: max(1, len(viable) // samples)][:samples]
-    folder = builder.cache / "baseline"
-    folder.mkdir()
-    other, alone = timed(lambda: one_by_one(bed, folder, sample))
-    scale = len(viable) / len(sample)
-    rate = len(viable) / report.timing.running
-    print(f"{entry.id}: {len(viable)} viable mutants, {report.timing.runs} runs; {report.compiler}")
+    n, scale = len(viable), len(viable) / len(sample)
+    one, all_alone = mean(whole), total(alone)
+    print(f"{entry.id}: {n} viable mutants, {report.timing.runs} runs; {report.compiler}; {rounds} rounds")
     row("", "wall", "processor")
-    row("end to end", f"{whole.wall:.1f} s", f"{whole.cpu:.1f} s")
-    row(f"one by one, from {len(sample)}", f"{alone.wall * scale:.0f} s", f"{alone.cpu * scale:.0f} s")
-    row("times as fast", f"{alone.wall * scale / whole.wall:.1f}", f"{alone.cpu * scale / whole.cpu:.1f}")
-    row("mutants a second once built", f"{rate:.1f}")
-    row("a whole to a quarter", f"{whole.wall / quarter.wall:.2f}", f"{whole.cpu / quarter.cpu:.2f}")
-    row("a second run", f"{again.wall:.1f} s", f"{again.cpu:.1f} s")
+    row("end to end", f"{one.wall:.1f} s", f"{one.cpu:.1f} s")
+    row(f"one by one, from {len(sample)}", f"{all_alone.wall * scale:.0f} s", f"{all_alone.cpu * scale:.0f} s")
+    row("times as fast", f"{all_alone.wall * scale / one.wall:.1f}", f"{all_alone.cpu * scale / one.cpu:.1f}")
+    row("mutants a second once built", f"{n * rounds / running:.1f}")
+    row("a whole to a quarter", f"{one.wall / mean(quarter).wall:.2f}", f"{one.cpu / mean(quarter).cpu:.2f}")
+    row("a second run", f"{mean(again).wall:.1f} s", f"{mean(again).cpu:.1f} s")
     row("other verdicts one by one", f"{other}", f"of {len(sample)}")
     if mutate:
         made, theirs = universal(mutate, builder, ROOT / "reference" / entry.units[0])
         row(f"universalmutator, {made} mutants", f"{theirs / max(made, 1):.2f} s each")
-        row("time to make one, to ours", f"{theirs / max(made, 1) / (making.wall / len(viable)):.0f}")
+        row("time to make one, to ours", f"{theirs / max(made, 1) / (making.wall / n):.0f}")
 
 
 def row(*cells: str) -> None:
