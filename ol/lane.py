@@ -11,6 +11,7 @@ from ol.manifest import Language, Module, TestEntry
 from ol.parallel import together
 from ol.pysuite import PyRunner
 from ol.pytree import stage
+from ol.session import Pool
 from ol.stream import Frame
 from ol.suite import Request, Runner
 from ol.toolchain import Sanitizer
@@ -43,10 +44,11 @@ class Lane:
 
     runner: Runner | PyRunner
     before: tuple[Built, ...]
+    pool: Pool | None = None
 
     def run(self, trials: Sequence[Trial], seed: int, *, patient: bool = True) -> list[Frame]:
         """One frame for each trial. Without patience the first time-out is the last test that is run."""
-        return self.runner.run(
+        return (self.pool or self.runner).run(
             [
                 Request(
                     test=t.test.name,
@@ -87,11 +89,21 @@ class Lane:
         """The same with its runner changed, where that one runs C tests."""
         if isinstance(self.runner, PyRunner):
             return self
-        return replace(self, runner=replace(self.runner, **changes))
+        return replace(self, runner=replace(self.runner, **changes), pool=None)
 
     def telling(self, name: str, value: str) -> "Lane":
         """The same with a variable in its environment, for a unit that writes down what it met."""
-        return replace(self, runner=replace(self.runner, variables=((name, value),)))
+        return replace(self, runner=replace(self.runner, variables=((name, value),)), pool=None)
+
+    def kept(self) -> "Lane":
+        """The same with supervisors that are kept from call to call, till it is closed: for the course's
+        own code only."""
+        return self if self.pool else replace(self, pool=Pool(self.runner))
+
+    def close(self) -> None:
+        """While no call is under way."""
+        if self.pool:
+            self.pool.close()
 
     def key(self, test: TestEntry, seed: int) -> str:
         return " ".join([self.runner.key, test.id, str(seed), *(b.key for b in self.before)])

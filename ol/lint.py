@@ -14,7 +14,7 @@ from ol.grade import grade
 from ol.lane import oracle_lane
 from ol.manifest import Language, Module, Way
 from ol.parallel import finished
-from ol.process import jobs
+from ol.slots import jobs
 from ol.store import Store
 from ol.verdict import Grade
 

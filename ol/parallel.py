@@ -13,7 +13,7 @@ T = TypeVar("T")
 def together(calls: Sequence[Callable[[], T]]) -> list[T]:
     """The results of all calls, in their order. Raises the first error once the others have ended.
 
-    How many processes run at a time is the business of `process.set_jobs`, not of the threads here.
+    How many processes run at a time is the business of `slots.set_jobs`, not of the threads here.
     """
     if len(calls) <= 1:
         return [call() for call in calls]

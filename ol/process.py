@@ -2,7 +2,7 @@
 
 Argument lists, never a shell; the environment is what the caller gives and nothing else; a session of
 its own, and an end to all below it; output read without blocking and bounded. As many run at a time
-as `set_jobs` allows. `end_all` ends whatever is running, from any thread, and refuses new processes
+as there are slots. `end_all` ends whatever is running, from any thread, and refuses new processes
 from then on.
 """
 
@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, NoReturn
 
-from ol import offspring
+from ol import offspring, slots
 from ol.errors import ToolError
 from ol.exits import Exit
 from ol.kept import Kept
@@ -28,11 +28,11 @@ _AFTER_END = 0.3
 
 _live: set[int] = set()
 _lock = threading.RLock()  # a signal handler may call end_all while its thread holds it
-_jobs = os.cpu_count() or 1
-_slots = threading.BoundedSemaphore(_jobs)
-_exclusive = threading.Lock()
 _closed = threading.Event()
 _adopts = False
+
+
+Child = subprocess.Popen[bytes]
 
 
 class Interrupted(Exception):
@@ -47,32 +47,6 @@ class Finished:
     err: bytes
     seconds: float
     timed_out: bool = False
-
-
-def set_jobs(number: int) -> None:
-    """How many processes run at a time from now on. Not while any is running."""
-    global _jobs, _slots
-    _jobs = number
-    _slots = threading.BoundedSemaphore(number)
-
-
-def jobs() -> int:
-    return _jobs
-
-
-@contextmanager
-def alone() -> Iterator[None]:
-    """Within it one process runs at a time, whoever starts it."""
-    with _exclusive:
-        held = 0
-        try:
-            for _ in range(_jobs - 1):
-                _slots.acquire()
-                held += 1
-            yield
-        finally:
-            for _ in range(held):
-                _slots.release()
 
 
 def end_all() -> None:
@@ -128,28 +102,12 @@ def _end(pid: int) -> None:
         os.killpg(pid, signal.SIGKILL)
 
 
-def run(
-    argv: Sequence[str],
-    *,
-    cwd: Path,
-    env: Mapping[str, str],
-    timeout: float,
-    stdin: bytes = b"",
-    cap: int = 1 << 20,
-) -> Finished:
-    """Runs `argv` to its end, or ends it and its group after `timeout` seconds.
+@contextmanager
+def started(argv: Sequence[str], *, cwd: Path, env: Mapping[str, str]) -> Iterator[Child]:
+    """A process with pipes, to be fed and read; at the end it is ended, with all below it.
 
-    Of each of stdout and stderr the first and last cap/2 bytes are kept. Raises OSError when the
-    program cannot be started and Interrupted after `end_all`.
+    Raises OSError when the program cannot be started and Interrupted after `end_all`.
     """
-    with _slots:
-        return _run(argv, cwd, env, timeout, stdin, cap)
-
-
-def _run(
-    argv: Sequence[str], cwd: Path, env: Mapping[str, str], timeout: float, stdin: bytes, cap: int
-) -> Finished:
-    start = time.monotonic()
     with _lock:
         if _closed.is_set():
             raise Interrupted
@@ -164,13 +122,13 @@ def _run(
         )
         _live.add(child.pid)
     try:
-        out, err, timed_out = Kept(cap), Kept(cap), False
         with child:
-            timed_out = _converse(child, stdin, out, err, start + timeout)
-            if child.returncode is None:
-                offspring.end(child.pid)
-            _end(child.pid)
-            child.wait()
+            try:
+                yield child
+            finally:
+                if child.returncode is None:
+                    offspring.end(child.pid)
+                _end(child.pid)
     finally:
         _end(child.pid)
         with _lock:
@@ -178,16 +136,36 @@ def _run(
         _end_orphans()
     if _closed.is_set():
         raise Interrupted
-    return Finished(
-        code=child.returncode,
-        out=out.bytes(),
-        err=err.bytes(),
-        seconds=time.monotonic() - start,
-        timed_out=timed_out,
-    )
 
 
-def _converse(child: subprocess.Popen[bytes], stdin: bytes, out: Kept, err: Kept, deadline: float) -> bool:
+def run(
+    argv: Sequence[str],
+    *,
+    cwd: Path,
+    env: Mapping[str, str],
+    timeout: float,
+    stdin: bytes = b"",
+    cap: int = 1 << 20,
+) -> Finished:
+    """Runs `argv` to its end, or ends it and its group after `timeout` seconds.
+
+    Of each of stdout and stderr the first and last cap/2 bytes are kept. Raises OSError when the
+    program cannot be started and Interrupted after `end_all`.
+    """
+    with slots.one():
+        start, out, err = time.monotonic(), Kept(cap), Kept(cap)
+        with started(argv, cwd=cwd, env=env) as child:
+            timed_out = _converse(child, stdin, out, err, start + timeout)
+        return Finished(
+            code=child.returncode,
+            out=out.bytes(),
+            err=err.bytes(),
+            seconds=time.monotonic() - start,
+            timed_out=timed_out,
+        )
+
+
+def _converse(child: Child, stdin: bytes, out: Kept, err: Kept, deadline: float) -> bool:
     """Feeds and reads until the child and its pipes are done; True when the deadline came first."""
     assert child.stdin and child.stdout and child.stderr
     pending = memoryview(stdin)

@@ -2,7 +2,8 @@
 
 import hashlib
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib.metadata import version
@@ -18,7 +19,7 @@ from ol.pycut import unit_part
 from ol.pytree import stage
 from ol.sandbox import OUTSIDE, Sandbox
 from ol.stream import Frame
-from ol.suite import START_SECONDS, Request, exchange, one_by_one
+from ol.suite import START_SECONDS, Call, Request, exchange, one_by_one
 from ol.toolchain import environment
 from ol.user import fresh, leave_root
 
@@ -88,6 +89,12 @@ class PyRunner:
             raise self._cannot_start(done)
 
     def _exchange(self, requests: Sequence[Request]) -> tuple[list[Frame] | None, process.Finished]:
+        with self.ready(requests) as call:
+            return exchange(call, requests)
+
+    @contextmanager
+    def ready(self, requests: Sequence[Request]) -> Iterator[Call]:
+        """What starts a supervisor that can answer `requests`."""
         objects = self.cache / "objects"
         with disk_errors(self.cache):
             objects.mkdir(parents=True, exist_ok=True)
@@ -102,7 +109,7 @@ class PyRunner:
             supervisor = place.at(self.testkit / "pysupervisor.py")
             argv = [sys.executable, "-I", supervisor, place.at(suite), str(place.logs / "log")]
             argv += [place.at(self.fixtures)] if self.fixtures else []
-            return exchange(place, argv, requests, env=environment() | dict(self.variables))
+            yield Call(place=place, argv=argv, env=environment() | dict(self.variables))
 
     def _shown(self) -> Path:
         """The suite as this role may read it: to the unit's, a copy without the parts of the oracle."""

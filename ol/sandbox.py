@@ -16,7 +16,7 @@ from enum import StrEnum
 from functools import cache
 from pathlib import Path
 
-from ol import cgroup, landlock, process
+from ol import cgroup, landlock, process, slots
 from ol.errors import ToolError
 from ol.exits import Exit
 from ol.toolchain import environment
@@ -69,7 +69,7 @@ class Limits:
 
     def shared(self, uid: int) -> "Limits":
         """The same where the system counts what a user runs elsewhere too, such as in other runs."""
-        allowed = self.processes and tasks_of(uid) + self.processes * process.jobs()
+        allowed = self.processes and tasks_of(uid) + self.processes * slots.jobs()
         return replace(self, processes=allowed)
 
 

@@ -1,7 +1,8 @@
 """Runs the tests of a module: one supervisor process over a list of requests, frames back."""
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -36,6 +37,15 @@ class Request:
     """That a mutant may take in a unit that counts them; 0 for any number."""
     unless_late: bool = False
     """Not to be run once another test of the same call has timed out."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Call:
+    """How a supervisor is started, and where."""
+
+    place: Place
+    argv: list[str]
+    env: Mapping[str, str]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,18 +114,19 @@ class Runner:
             raise self._cannot_start(done) from None
 
     def _exchange(self, requests: Sequence[Request]) -> tuple[list[Frame] | None, process.Finished]:
+        with self.ready(requests) as call:
+            return exchange(call, requests)
+
+    @contextmanager
+    def ready(self, requests: Sequence[Request]) -> Iterator[Call]:
+        """What starts a supervisor that can answer `requests`."""
         seen = {self.supervisor.path, self.suite.path, *(u.path for q in requests for u in q.units)}
         seen |= {folder for folder in (self.fixtures, self.baseline) if folder}
-        objects = self.suite.path.parent
-        with placed(self.sandbox, seen, cwd=objects, cache=self.cache) as place:
-            argv = [
-                *self.toolchain.launch,
-                place.at(self.supervisor.path),
-                *self._manner(place),
-            ]
+        with placed(self.sandbox, seen, cwd=self.suite.path.parent, cache=self.cache) as place:
+            argv = [*self.toolchain.launch, place.at(self.supervisor.path), *self._manner(place)]
             argv += [place.at(self.suite.path), str(place.logs / "log")]
             argv += [place.at(self.fixtures)] if self.fixtures else []
-            return exchange(place, argv, requests, env=self._environment(place.logs))
+            yield Call(place=place, argv=argv, env=self._environment(place.logs))
 
     def _manner(self, place: Place) -> list[str]:
         alone = self.sandbox.kind is Kind.BUBBLEWRAP
@@ -164,18 +175,21 @@ class Runner:
         )
 
 
-def exchange(
-    place: Place, argv: list[str], requests: Sequence[Request], *, env: Mapping[str, str]
-) -> tuple[list[Frame] | None, process.Finished]:
+def patience(requests: Sequence[Request]) -> float:
+    """Seconds that a supervisor may take for `requests` and for its start."""
+    return START_SECONDS + sum(3 * q.seconds + 2 for q in requests)
+
+
+def exchange(call: Call, requests: Sequence[Request]) -> tuple[list[Frame] | None, process.Finished]:
     """Gives a supervisor its requests and takes one frame for each, in their order; None where it did
     not answer them all."""
-    with place.sandbox.group(RSS_MB) as group:
+    with call.place.sandbox.group(RSS_MB) as group:
         done = process.run(
-            group.command(place.command(argv)),
-            cwd=place.cwd,
-            env=env,
-            stdin="".join(_line(n, q) for n, q in enumerate(requests)).encode(),
-            timeout=START_SECONDS + sum(3 * q.seconds + 2 for q in requests),
+            group.command(call.place.command(call.argv)),
+            cwd=call.place.cwd,
+            env=call.env,
+            stdin="".join(line_of(n, q) for n, q in enumerate(requests)).encode(),
+            timeout=patience(requests),
             cap=1 << 30,
         )
         ran_out = group.ran_out()
@@ -200,7 +214,8 @@ def one_by_one(run: Callable[[Request], list[Frame] | None], requests: Sequence[
     return got + [NOT_RUN] * (len(requests) - len(got))
 
 
-def _line(number: int, q: Request) -> str:
+def line_of(number: int, q: Request) -> str:
+    """A request as supervisor.c reads it."""
     units = " ".join(f"./{unit.path.name}" for unit in q.units)
     wall = round(q.seconds * 1000) * (-1 if q.unless_late else 1)
     mutant = f"{q.mutant}:{q.steps}" if q.steps else str(q.mutant)

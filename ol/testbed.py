@@ -13,7 +13,7 @@ from pathlib import Path
 
 import msgspec
 
-from ol import process
+from ol import slots
 from ol.build import Builder, Built
 from ol.lane import Lane, Sources, Trial, build_unit, oracle_lane, unit_lane
 from ol.manifest import Language, Module, TestEntry, Way
@@ -88,7 +88,7 @@ class Testbed:
     def run_alone(self, trial: Trial, *, patience: float) -> TestResult:
         """The result while no other process runs, with `patience` times the trial's limit."""
         longer = replace(trial, limit=trial.seconds * patience)
-        with process.alone():
+        with slots.alone():
             return self.run_trials([longer])[longer]
 
     def careful(self, *, symbols: bool = False) -> "Testbed":
@@ -131,7 +131,7 @@ class Testbed:
                 late.set()
             return list(zip(shard, frames, strict=True))
 
-        for pairs in finished([partial(run, shard) for shard in _shards(trials)], at_once=process.jobs()):
+        for pairs in finished([partial(run, shard) for shard in _shards(trials)], at_once=slots.jobs()):
             for trial, frame in pairs:
                 results[trial] = judge(trial.test.id, frame, wanted[trial.test.id], statuses)
             if progress:
@@ -197,6 +197,6 @@ def _shards(trials: Sequence[Trial]) -> list[list[Trial]]:
     shards = []
     for sanitizer in Sanitizer:
         mine = [t for t in trials if t.sanitizer is sanitizer]
-        n = max(min(process.jobs(), -(-len(mine) // 3)), len(mine) // 16)
+        n = max(min(slots.jobs(), -(-len(mine) // 3)), len(mine) // 16)
         shards += [mine[k::n] for k in range(n)]
     return shards

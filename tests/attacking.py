@@ -12,7 +12,7 @@ from pathlib import Path
 import attack_units
 import pytest
 
-from ol import gate, landlock, process, sandbox
+from ol import gate, landlock, sandbox, slots
 from ol.build import Builder, CompileError
 from ol.course import Course, find_course
 from ol.lane import Lane
@@ -47,9 +47,9 @@ def crowded() -> Iterator[None]:
     """Many attacks at a time, for most of them wait, and less memory to fill for those that fill it."""
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr("ol.suite.RSS_MB", 512)
-        process.set_jobs(AT_ONCE)
+        slots.set_jobs(AT_ONCE)
         yield
-    process.set_jobs(os.cpu_count() or 1)
+    slots.set_jobs(os.cpu_count() or 1)
 
 
 @dataclass(frozen=True)

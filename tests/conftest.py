@@ -62,11 +62,11 @@ def tiny(
     capsys: pytest.CaptureFixture[str],
 ) -> Iterator[TinyCourse]:
     """A copy of the tiny course, to run `ol` on and to break."""
-    from ol import process
+    from ol import slots
 
     shutil.copytree(ROOT / "tests" / "courses" / "tiny", tmp_path / "tiny")
     yield TinyCourse(root=tmp_path / "tiny", cache=shared_cache, monkeypatch=monkeypatch, capsys=capsys)
-    process.set_jobs(os.cpu_count() or 1)
+    slots.set_jobs(os.cpu_count() or 1)
 
 
 @pytest.fixture(scope="session")

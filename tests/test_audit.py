@@ -10,7 +10,7 @@ import pytest
 from pages import Page
 from tinycourse import ROOT, TinyCourse, edit
 
-from ol import process
+from ol import process, slots
 
 LOOP = "for (int64_t i = 0; i < n; i++) {"
 
@@ -127,7 +127,7 @@ def test_a_time_out_counts_after_a_second_longer_run_alone(
     run = process.run
 
     def watched(argv: list[str], **how: Any) -> process.Finished:
-        others.append(process._slots._value)
+        others.append(slots._slots._free)
         return run(argv, **how)
 
     monkeypatch.setattr(process, "run", watched)
@@ -182,7 +182,7 @@ def test_one_job_at_a_time_gives_the_same(tiny: TinyCourse, tmp_path: Path) -> N
     many = fates(tiny)
     alone = tiny.with_cache(tmp_path / "own")
     assert fates(alone, "--jobs", "1") == many
-    assert process.jobs() == 1
+    assert slots.jobs() == 1
 
 
 def test_another_seed_is_said_and_gives_the_same_fates(tiny: TinyCourse) -> None:

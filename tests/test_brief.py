@@ -32,7 +32,7 @@ UNIT = """
         if (how == 3) { most++; most = INT_MAX; most++; puts("went on"); }
         if (how == 4) abort();
         if (how == 5) { overflow(); puts("went on"); }
-        if (how == 6) { held = malloc(10); held = strdup("only its caller's caller is in the unit"); held = NULL; }
+        if (how == 6) { held = malloc(10); held = strdup("of the unit's caller"); held = NULL; }
     }
 """
 RACE = """

@@ -12,7 +12,7 @@ from attacking import named, place
 from cworld import CWorld
 from pyworld import World
 
-from ol import process
+from ol import slots
 from ol.errors import ToolError
 from ol.sandbox import RUNNING, Kind
 from ol.stream import Frame
@@ -47,7 +47,7 @@ def bounded(name: str, run: Callable[[], list[Frame]]) -> None:
             most = max(most, len(named(name)))
             time.sleep(0.05)
     took, (frame,) = time.monotonic() - start, running.result()
-    assert 10 < most <= RUNNING.processes * process.jobs(), frame
+    assert 10 < most <= RUNNING.processes * slots.jobs(), frame
     assert named(name) == set()
     assert took < 3 * SECONDS + 10
 

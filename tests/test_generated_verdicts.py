@@ -9,7 +9,7 @@ from ol.build import Builder
 from ol.course import Course, find_course
 from ol.generated.audit import audit_generated
 from ol.generated.equivalent import functions_of
-from ol.generated.mass import Baseline, Job, shards
+from ol.generated.mass import BATCH_SECONDS, Baseline, Job, shards
 from ol.generated.model import Mutant, MutantResult, State
 from ol.generated.scope import Scope, changed_lines
 from ol.operators import apply_edit
@@ -158,7 +158,7 @@ def test_the_runs_of_a_mutant_stay_with_one_supervisor_and_every_run_is_dealt() 
     mutants = [Mutant(number=n, file="small.c", edit=e) for n, e in enumerate(found, start=1)]
     tests = find_course(ROOT / "ol").module("L9.2").tests[:3]
     jobs = [Job(mutant=m, test=t) for m in mutants for t in tests]
-    dealt = shards(jobs, most=10)
+    dealt = shards(jobs, lambda test: BATCH_SECONDS / 10)
     assert len(dealt) >= len(jobs) // 10 > 2
     assert sorted((j.mutant.number, j.test.id) for part in dealt for j in part) == sorted(
         (j.mutant.number, j.test.id) for j in jobs

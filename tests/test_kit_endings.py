@@ -289,9 +289,11 @@ THREADED = """
 def test_what_is_kept_of_threads_is_no_leak_and_hides_none(
     c_world: Callable[[str, str], CWorld], compiler: str
 ) -> None:
-    world = c_world(
-        compiler, "void unit_threads(int leaves); OL_TEST(threads) { OL_UNIT { unit_threads((int)ol_seed()); } }"
-    )
+    suite = """
+        void unit_threads(int leaves);
+        OL_TEST(threads) { OL_UNIT { unit_threads((int)ol_seed()); } }
+    """
+    world = c_world(compiler, suite)
     unit = world.unit(THREADED)
     requests = [Request(test="threads", units=(unit,), seconds=5, seed=k % 2) for k in range(30)]
     frames = replace(world.runner(leaks=True), warm=True).run(requests)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from ol import parallel, process
+from ol import parallel, process, slots
 from ol.kept import CUT
 
 PYTHON = sys.executable
@@ -25,7 +25,7 @@ def run(code: str, *, timeout: float = 20, **how: object) -> process.Finished:
 def usual() -> Iterator[None]:
     yield
     process._closed.clear()
-    process.set_jobs(os.cpu_count() or 1)
+    slots.set_jobs(os.cpu_count() or 1)
 
 
 def gone(pid: int) -> bool:
@@ -126,22 +126,46 @@ def test_a_program_that_is_not_there_is_an_error() -> None:
 
 
 def test_no_more_run_at_a_time_than_are_allowed() -> None:
-    process.set_jobs(2)
+    slots.set_jobs(2)
     code = "import time; print(time.monotonic()); time.sleep(0.2); print(time.monotonic())"
     times = [tuple(map(float, d.out.split())) for d in parallel.together([lambda: run(code)] * 5)]
     most = max(sum(a <= start < b for a, b in times) for start, _ in times)
     assert most <= 2
 
 
+def test_who_gives_a_slot_back_comes_after_those_who_wait() -> None:
+    slots.set_jobs(1)
+    served: list[str] = []
+
+    def greedy() -> None:
+        for _ in range(5):
+            with slots.one():
+                served.append("greedy")
+                time.sleep(0.05)
+
+    def modest() -> None:
+        with slots.one():
+            served.append("modest")
+
+    threads = [threading.Thread(target=greedy), threading.Thread(target=modest)]
+    for thread in threads:
+        thread.start()
+        time.sleep(0.02)
+    for thread in threads:
+        thread.join()
+    assert served[:2] == ["greedy", "modest"]
+    assert len(served) == 6
+
+
 def test_alone_means_one_at_a_time() -> None:
-    process.set_jobs(3)
+    slots.set_jobs(3)
 
     def others() -> None:
         time.sleep(0.1)
         for _ in range(3):
             run("import time; time.sleep(0.1)")
 
-    with process.alone():
+    with slots.alone():
         threads = [threading.Thread(target=others, daemon=True) for _ in range(3)]
         for thread in threads:
             thread.start()
@@ -150,7 +174,7 @@ def test_alone_means_one_at_a_time() -> None:
     for thread in threads:
         thread.join()
     assert max(seen) == 1
-    assert process._slots._value == 3
+    assert slots._slots._free == 3
 
 
 def test_the_end_of_all_ends_what_runs_and_what_would() -> None:
@@ -162,7 +186,7 @@ def test_the_end_of_all_ends_what_runs_and_what_would() -> None:
         except process.Interrupted as error:
             results.append(error)
 
-    process.set_jobs(2)
+    slots.set_jobs(2)
     threads = [threading.Thread(target=work, daemon=True) for _ in range(4)]
     for thread in threads:
         thread.start()

@@ -142,6 +142,9 @@ def serve(plugin: Plugin, tests: dict[str, Path], fixtures: str | None, results:
     gc.freeze()
     late = False
     for line in iter(sys.stdin.buffer.readline, b""):
+        if line == b"\n":
+            late = False
+            continue
         try:
             number, wall_ms, rss_mb, seed, mutant, test, *objects = line.decode().split()
         except ValueError:

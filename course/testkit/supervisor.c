@@ -11,6 +11,7 @@
  * With --baseline a run that went as FOLDER says is told in a word; with --stop a mutant that did anything
  * else meets no more of the tests that follow for it.
  * A request is one line:  NUMBER WALL_MS RSS_MB SEED MUTANT TEST OBJECT...
+ * An empty line begins a new call: what came of the requests before does not count for those that follow.
  * MUTANT may be followed by a colon and the number of steps that the mutant may take.
  * A negative WALL_MS is the same limit, but not run once a test of this supervisor has timed out.
  * Objects are paths relative to the working directory, without white space. A result is a frame, little
@@ -218,6 +219,10 @@ static void answer_all(const struct ol_suite *suite, const struct manner *m, con
     int late = 0, stopped = 0;
     while (fgets(line, sizeof line, stdin)) {
         if (!strchr(line, '\n')) fault("a request is too long", line);
+        if (line[0] == '\n') {
+            late = stopped = 0;
+            continue;
+        }
         struct request q = parse(line, suite, fixtures);
         q.alone = m->alone;
         q.brief_log = m->brief ? m->log_prefix : NULL;

@@ -34,8 +34,8 @@ EXAMPLES = {"max_content_width": 100}
 
 def set_jobs(jobs: int | None) -> None:
     """How this program starts processes: so many at a time, and none is left behind."""
-    from ol import process
+    from ol import process, slots
 
     process.adopt()
     if jobs:
-        process.set_jobs(jobs)
+        slots.set_jobs(jobs)

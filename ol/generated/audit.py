@@ -3,7 +3,7 @@
 import tempfile
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -71,12 +71,13 @@ def audit_generated(
         engine = Engine(
             units=units, bed=bed, dependencies=dependencies, memory=memory, progress=progress, folder=folder
         )
-        if unsettled or never is None:
-            never = _prepared(engine, clock)
-            memory.keep_never_called(never)
-            _run(engine, ledger, clock, matrix=matrix)
-        clock.lap("running")
-        _explain(engine, ledger, clock)
+        with closing(engine):
+            if unsettled or never is None:
+                never = _prepared(engine, clock)
+                memory.keep_never_called(never)
+                _run(engine, ledger, clock, matrix=matrix)
+            clock.lap("running")
+            _explain(engine, ledger, clock)
     found = Found(units=units, ledger=ledger, accepted=accepted, never_called=never, whole=scope.is_whole)
     timing = Timing(**clock.spent, measured=unsettled, runs=engine.runs)
     made = report_of(found, module, builder.toolchain.version, seed=seed, matrix=matrix, timing=timing)

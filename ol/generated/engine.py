@@ -4,6 +4,7 @@ import hashlib
 import zlib
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
@@ -14,10 +15,10 @@ from ol.errors import ToolError
 from ol.generated.mass import RUN_SECONDS, Baseline, Job, Mass, play, rounds
 from ol.generated.memory import Memory
 from ol.generated.model import Kill, Ledger, Mutant
-from ol.generated.reach import Reach, probe
+from ol.generated.reach import Reach, probe, watched
 from ol.generated.units import Units
 from ol.judge import judge
-from ol.lane import Sources
+from ol.lane import Lane, Sources
 from ol.manifest import TestEntry
 from ol.parallel import together
 from ol.stream import Record
@@ -66,8 +67,8 @@ _ENOUGH = 8
 
 @dataclass(kw_only=True)
 class Engine:
-    """Objects are built when something is to be run: a run that only remembers builds nothing. Two lanes may
-    run at a time, each with a ledger of its own."""
+    """Objects are built when something is to be run: a run that only remembers builds nothing. Two lanes
+    may run at a time, each with a ledger of its own."""
 
     units: Units
     bed: Testbed
@@ -91,12 +92,34 @@ class Engine:
     @cached_property
     def reach(self) -> Reach:
         self.progress(f"{self.bed.module.id}: watching what the tests reach", 0, 1)
-        python = self.bed.units.get(Sanitizer.NONE)
-        return probe(self.units, self.dependencies, python, self.folder / "probe", seed=self.bed.seed)
+        return probe(self.units, self.dependencies, self.python, self._probe_folder, seed=self.bed.seed)
+
+    @property
+    def _probe_folder(self) -> Path:
+        return self.folder / "probe"
+
+    @cached_property
+    def python(self) -> Lane | None:
+        """One for the probe, the baseline and the mutants: a supervisor in Python takes long to start."""
+        lane = self.bed.units.get(Sanitizer.NONE)
+        return watched(lane, self._probe_folder).kept() if lane else None
+
+    def close(self) -> None:
+        """Ends the supervisors that are kept."""
+        with ExitStack() as stack:
+            for mass in self._masses.values():
+                stack.callback(mass.close)
+            if self.python:
+                stack.callback(self.python.close)
 
     @cached_property
     def wanted(self) -> Mapping[str, tuple[Record, ...]]:
         return self.bed.wanted(self.bed.module.tests)
+
+    def _lane(self, sanitizer: Sanitizer) -> Lane:
+        if sanitizer is Sanitizer.NONE and self.python:
+            return self.python
+        return self.bed.units[sanitizer].careful().warm().brief()
 
     def mass(self, sanitizer: Sanitizer, held: Collection[int] | None = None) -> Mass:
         """A lane with a baseline that holds, twice. Raises ToolError where it does not. It is made once,
@@ -106,7 +129,7 @@ class Engine:
             self.progress(f"{self.bed.module.id}: building the mutants ({sanitizer})", 0, 1)
             made = Mass(
                 name="" if sanitizer is Sanitizer.ASAN else sanitizer,
-                lane=self.bed.units[sanitizer].careful().warm().brief(),
+                lane=self._lane(sanitizer),
                 unit=self.units.build(sanitizer, held),
                 sanitizer=sanitizer,
                 seed=self.bed.seed,

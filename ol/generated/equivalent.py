@@ -13,7 +13,7 @@ from ol.generated.model import Mutant
 from ol.generated.units import Unit, Units, compiler
 from ol.operators import apply_edit
 from ol.parallel import together
-from ol.process import jobs
+from ol.slots import jobs
 
 LEAST, BATCH = 12, 120
 """Mutants in one run of the compiler: each run reads the headers again."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from ol import process
+from ol import slots
 from ol.build import Built
 from ol.generated.model import Kill, Ledger, Mutant
 from ol.judge import first_failure
@@ -25,10 +25,10 @@ STEPS = (10, 200_000)
 """A mutant may take this many times the unit's own steps, and this many more."""
 RUN_SECONDS = 0.005
 """That a run costs beside its test."""
-BATCH_SECONDS = 1.0
-"""Of runs in one supervisor: what is done is kept, and told, as often as this."""
 _START_SECONDS = {Sanitizer.NONE: 0.5}
 """Of the supervisors that take longer than others: Python's imports numpy and pytest."""
+BATCH_SECONDS = 0.25
+"""Of the runs that a supervisor is given at a time: what is done is judged and kept while others run."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,23 +63,34 @@ class Mass:
     steps: Callable[[TestEntry], int | None]
     """The unit's own steps in a test, where they are known."""
     baseline: dict[str, Baseline] = field(default_factory=dict)
-    folder: Path | None = None
-    """The baseline as files, once it is known."""
     runs: int = 0
+    _against: dict[bool, Lane] = field(default_factory=dict)
+    """With supervisors that know the baseline, by whether a mutant stops at its first kill."""
 
-    @property
-    def start(self) -> float:
-        """Seconds until a supervisor runs its first test."""
-        return _START_SECONDS.get(self.sanitizer, 0.05)
+    def expected(self, test: TestEntry) -> float:
+        """Seconds of a run."""
+        return self.baseline[test.id].seconds + RUN_SECONDS
+
+    def lanes(self, jobs: Sequence[Job]) -> int:
+        """Supervisors side by side: fewer than there are cores where starting them takes longer than what
+        they do."""
+        work = sum(self.expected(job.test) for job in jobs)
+        return max(1, min(slots.jobs(), round(work / _START_SECONDS.get(self.sanitizer, 0.05))))
 
     def run_key(self, test: TestEntry) -> str:
         return f"{test.id} {self.name}".rstrip()
 
     def learn(self, tests: Sequence[TestEntry], baseline: dict[str, Baseline], folder: Path) -> None:
         """Takes what the unit itself does in each test, which `folder` then holds as files."""
-        self.baseline, self.folder = baseline, folder
+        self.baseline = baseline
         for test in tests:
             (folder / test.name).write_bytes(baseline[test.id].stream)
+        self._against = {stops: self.lane.against(folder, stops=stops).kept() for stops in (False, True)}
+
+    def close(self) -> None:
+        """Ends the supervisors that are kept."""
+        for lane in self._against.values():
+            lane.close()
 
     def frames(
         self, runs: Sequence[tuple[int, TestEntry]], *, patience: float = 1.0, stops: bool = False
@@ -98,8 +109,7 @@ class Mass:
             )
             for n, t in runs
         ]
-        lane = self.lane.against(self.folder, stops=stops) if self.folder else self.lane
-        got = lane.run(trials, self.seed)
+        got = self._against.get(stops, self.lane).run(trials, self.seed)
         self.runs += sum(f.ending is not Ending.NOT_RUN for f in got)
         return got
 
@@ -128,19 +138,16 @@ class Mass:
         return Kill(test=test.id, way=str(first.way), check=first.check) if first else None
 
 
-def shards(mass: Mass, jobs: Sequence[Job]) -> list[list[Job]]:
-    """Jobs dealt to supervisors: one for each lane, fewer where starting them takes longer than what they
-    do, or several times as many where a batch would be too long, so that none is the last to work alone.
+def shards(jobs: Sequence[Job], seconds: Callable[[TestEntry], float]) -> list[list[Job]]:
+    """Jobs dealt to calls of a supervisor, by how long a test is expected to take.
 
-    The jobs of a mutant stay together. Neighbours go to different ones, for mutants of one loop are slow
+    The jobs of a mutant stay together. Neighbours go to different calls, for mutants of one loop are slow
     together.
     """
     groups: dict[int, list[Job]] = {}
     for job in jobs:
         groups.setdefault(job.mutant.number, []).append(job)
-    work = sum(mass.baseline[job.test.id].seconds + RUN_SECONDS for job in jobs)
-    lanes = max(1, min(process.jobs(), round(work / mass.start)))
-    n = lanes * max(1, round(work / lanes / BATCH_SECONDS))
+    n = max(slots.jobs(), round(sum(seconds(job.test) for job in jobs) / BATCH_SECONDS))
     dealt = [list(groups.values())[k::n] for k in range(n)]
     return [[job for group in part for job in group] for part in dealt if part]
 
@@ -155,13 +162,13 @@ def play(
     """Runs the jobs and hands over what came of them as it comes; with `stops` those of a mutant up to
     the first that goes another way than the unit. A time-out is confirmed first, by a second, longer run
     while nothing else runs."""
-    calls = [partial(mass.play, shard, stops=stops) for shard in shards(mass, jobs)]
+    calls = [partial(mass.play, shard, stops=stops) for shard in shards(jobs, mass.expected)]
     late: list[Job] = []
-    for pairs in finished(calls, at_once=process.jobs()):
+    for pairs in finished(calls, at_once=mass.lanes(jobs)):
         late += [job for job, frame in pairs if frame.ending is Ending.TIMED_OUT]
         done(mass.kills([pair for pair in pairs if pair[1].ending is not Ending.TIMED_OUT]))
     if late:
-        with process.alone():
+        with slots.alone():
             done(mass.kills(mass.play(late, patience=PATIENCE)))
 
 

@@ -12,7 +12,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import BinaryIO
 
-from ol import process
+from ol import slots
 from ol.build import Built, CompileError, disk_errors
 from ol.generated.model import Mutant, Why
 from ol.generated.units import Units
@@ -28,6 +28,7 @@ _DIFFERED = 1
 _TIMES = 3
 """Runs of a threaded test."""
 _PAGE = 1 << 16
+_FILE = "tables"
 _TABLES = """#define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdlib.h>
@@ -149,11 +150,16 @@ def _takes_the_same(edit: Edit) -> bool:
     return edit.site.pure and edit.operator in ("relational", "unordered", "condition")
 
 
+def watched(lane: Lane, folder: Path) -> Lane:
+    """The same for units that write into the tables of `folder`."""
+    return lane.telling("OL_PROBE", str(folder / _FILE))
+
+
 def probe(
     units: Units, dependencies: Mapping[str, Sources], python: Lane | None, folder: Path, *, seed: int
 ) -> Reach:
-    """Runs all tests of the module on the probe build, those in Python on the lane `python`, with their
-    tables in `folder`; nothing is told where it cannot be built."""
+    """Runs all tests of the module on the probe build, those in Python on `python`, which is watched, with
+    their tables in `folder`; nothing is told where it cannot be built."""
     size = -(-units.size // _PAGE) * _PAGE
     texts = {u.path: u.probe(units.left_out, size).encode("utf-8") for u in units.units}
     texts["ol_tables.c"] = _TABLES.format(page=_PAGE, size=size).encode()
@@ -161,16 +167,15 @@ def probe(
         unit = units.builder.probe(texts)
     except CompileError:
         return Reach(tables={})
-    lanes = {Language.C: plain_lane(units.builder, units.module, dependencies).warm()}
+    lanes = {Language.C: watched(plain_lane(units.builder, units.module, dependencies).warm(), folder)}
     lanes |= {Language.PYTHON: python} if python else {}
     tests = [t for t in units.module.tests if t.language in lanes]
-    tables, length = folder / "tables", 2 * size + _PAGE
+    tables, length = folder / _FILE, 2 * size + _PAGE
     with disk_errors(units.builder.cache):
         folder.mkdir()
         with tables.open("wb") as file:
             file.truncate((len(tests) + 1) * length)
-        told = {language: lane.telling("OL_PROBE", str(tables)) for language, lane in lanes.items()}
-        found = together([partial(_run, told, unit, part, seed) for part in _parts(tests)])
+        found = together([partial(_run, lanes, unit, part, seed) for part in _parts(tests)])
         whole = {number: ended for part in found for number, ended in part.items()}
         with tables.open("rb") as file:
             made = {t.id: _table(file, n, size, whole=whole[n]) for n, t in enumerate(tests, 1)}
@@ -185,7 +190,7 @@ def _parts(tests: Sequence[TestEntry]) -> list[_Numbered]:
     parts: list[_Numbered] = []
     for language in Language:
         mine = [(n, t) for n, t in enumerate(tests, 1) if t.language is language]
-        count = min(process.jobs(), -(-len(mine) // 8))
+        count = min(slots.jobs(), -(-len(mine) // 8))
         parts += [mine[k::count] for k in range(count)]
     return parts
 

@@ -4,10 +4,10 @@
     python tests/bench/bench_generated.py L9.4 --samples 40 --universalmutator /path/to/venv/bin/mutate
 
 End to end is everything from the source to the verdicts with no verdict in the store; the tests themselves
-are built before, and what they want is asked for, for both are the same on both sides. The other side compiles and links a sample of the
-mutants one by one with the same flags, and runs the tests on each, with leak detection and with limits
-from the same baseline, up to the first that fails, as one would without schemata: what lives is built
-again for TSan and for Python.
+are built before, and what they want is asked for, for both are the same on both sides. The other side
+compiles and links a sample of the mutants one by one with the same flags, and runs the tests on each, with
+leak detection and with limits from the same baseline, up to the first that fails, as one would without
+schemata: what lives is built again for TSan and for Python.
 Making mutants is parsing the source, and compiling all of them into one object; the other side compiles
 each, with the same flags, to learn whether it can be.
 """
@@ -202,10 +202,20 @@ def measure(builder: Builder, entry: Module, samples: int, rounds: int, mutate: 
     print(f"{entry.id}: {n} viable mutants, {report.timing.runs} runs; {report.compiler}; {rounds} rounds")
     row("", "wall", "processor")
     row("end to end", f"{one.wall:.1f} s", f"{one.cpu:.1f} s")
-    row(f"one by one, from {len(sample)}", f"{all_alone.wall * scale:.0f} s", f"{all_alone.cpu * scale:.0f} s")
-    row("times as fast", f"{all_alone.wall * scale / one.wall:.1f}", f"{all_alone.cpu * scale / one.cpu:.1f}")
+    row(
+        f"one by one, from {len(sample)}",
+        f"{all_alone.wall * scale:.0f} s",
+        f"{all_alone.cpu * scale:.0f} s",
+    )
+    row(
+        "times as fast",
+        f"{all_alone.wall * scale / one.wall:.1f}",
+        f"{all_alone.cpu * scale / one.cpu:.1f}",
+    )
     row("mutants a second once built", f"{n * rounds / running:.1f}")
-    row("a whole to a quarter", f"{one.wall / mean(quarter).wall:.2f}", f"{one.cpu / mean(quarter).cpu:.2f}")
+    row(
+        "a whole to a quarter", f"{one.wall / mean(quarter).wall:.2f}", f"{one.cpu / mean(quarter).cpu:.2f}"
+    )
     row("a second run", f"{mean(again).wall:.1f} s", f"{mean(again).cpu:.1f} s")
     row("other verdicts one by one", f"{other}", f"of {len(sample)}")
     if mutate:
