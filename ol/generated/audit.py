@@ -26,8 +26,7 @@ from ol.testbed import Testbed, prepare
 from ol.toolchain import Sanitizer
 
 CHEAP = (1, 2)
-"""Tests that a mutant meets, in two rounds, before its code is compared with the original's: the first
-round learns which tests kill."""
+"""Tests that a mutant meets in the first two rounds, which learn which tests kill."""
 _AGAIN = {Sanitizer.TSAN: "under TSan", Sanitizer.NONE: "from Python"}
 
 
@@ -137,17 +136,19 @@ def _is_settled(known: Known, *, matrix: bool) -> bool:
 
 
 def _run(engine: Engine, ledger: Ledger, clock: _Clock, *, matrix: bool) -> None:
-    """Cheap tests first; what lives is compared with the original's code; the rest of the tests, then
-    the other builds, on what is left."""
+    """All tests that run under ASan; what lives is compared with the original's code; then the other
+    builds, on one of each code that is left."""
     open_ones = {m: k for m, k in ledger.items() if not _is_settled(k, matrix=matrix)}
-    for most in CHEAP:
-        engine.run(Sanitizer.ASAN, open_ones, engine.by_promise, most=most)
+    if not matrix:
+        for most in CHEAP:
+            engine.run(Sanitizer.ASAN, open_ones, engine.by_promise, most=most)
+        # What kills one may kill more.
+        engine.run(Sanitizer.ASAN, one_of_each_line(alive(open_ones)), engine.by_promise)
+    engine.run(Sanitizer.ASAN, open_ones, engine.by_promise, every=matrix)
     clock.lap("running")
     compare(engine, alive(open_ones))
     clock.lap("explaining")
-    if matrix:
-        engine.run(Sanitizer.ASAN, open_ones, engine.by_promise, every=True)
-    _until_one_of_each_code_is_left(open_ones, partial(_all_builds, engine, open_ones))
+    _until_one_of_each_code_is_left(open_ones, partial(_other_builds, engine, open_ones))
     for known in open_ones.values():
         known.settled = "matrix" if matrix else "stopped"
     engine.memory.keep(open_ones)
@@ -161,13 +162,11 @@ def _until_one_of_each_code_is_left(ledger: Ledger, play: Callable[[Ledger], Non
         play(left)
 
 
-def _all_builds(engine: Engine, ledger: Ledger, left: Ledger) -> None:
-    """All tests; then survivors again under TSan where a test has threads, and from Python: what is built
-    for these holds no more than the survivors of `ledger`."""
-    engine.run(Sanitizer.ASAN, one_of_each_line(left), engine.by_promise)  # what kills it may kill more
-    engine.run(Sanitizer.ASAN, left, engine.by_promise)
-    held, living = frozenset(m.number for m in alive(ledger)), alive(left)
-    ledgers = {s: apart(living) for s in _AGAIN if engine.concerns(s, living)}
+def _other_builds(engine: Engine, ledger: Ledger, left: Ledger) -> None:
+    """Survivors again, under TSan where a test has threads, and from Python: what is built for these holds
+    no more than the survivors of `ledger`."""
+    held = frozenset(m.number for m in alive(ledger))
+    ledgers = {s: apart(left) for s in _AGAIN if engine.concerns(s, left)}
     together([partial(_again, engine, s, held, own) for s, own in ledgers.items()])
     for own in ledgers.values():
         for mutant, known in own.items():
