@@ -93,6 +93,18 @@ def test_a_call_knows_nothing_of_the_one_before(world: CWorld, unit: Built, tmp_
         session.close()
 
 
+def test_a_baseline_may_come_later(world: CWorld, unit: Built, tmp_path: Path) -> None:
+    session = Session(replace(world.runner(), baseline=tmp_path))
+    try:
+        (first,) = session.run(asked(unit, FINE))
+        assert first.ending is Ending.EXITED
+        (tmp_path / "acts").write_bytes(first.stream)
+        (second,) = session.run(asked(unit, FINE))
+        assert (second.ending, second.stream) == (Ending.SAME, b"")
+    finally:
+        session.close()
+
+
 def test_calls_at_a_time_have_supervisors_of_their_own(world: CWorld, unit: Built) -> None:
     slots.set_jobs(2)
     pool, endings = Pool(world.runner()), []

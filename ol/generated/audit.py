@@ -2,7 +2,7 @@
 
 import tempfile
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -75,7 +75,6 @@ def audit_generated(
                 never = _prepared(engine, clock)
                 memory.keep_never_called(never)
                 _run(engine, ledger, clock, matrix=matrix)
-            clock.lap("running")
             _explain(engine, ledger, clock)
     found = Found(units=units, ledger=ledger, accepted=accepted, never_called=never, whole=scope.is_whole)
     timing = Timing(**clock.spent, measured=unsettled, runs=engine.runs)
@@ -148,7 +147,10 @@ def _run(engine: Engine, ledger: Ledger, clock: _Clock, *, matrix: bool) -> None
     clock.lap("running")
     compare(engine, alive(open_ones))
     clock.lap("explaining")
-    _until_one_of_each_code_is_left(open_ones, partial(_other_builds, engine, open_ones))
+    _build_others(engine, alive(open_ones))
+    clock.lap("building")
+    _until_one_of_each_code_is_left(open_ones, partial(_in_other_builds, engine))
+    clock.lap("again")
     for known in open_ones.values():
         known.settled = "matrix" if matrix else "stopped"
     engine.memory.keep(open_ones)
@@ -162,20 +164,24 @@ def _until_one_of_each_code_is_left(ledger: Ledger, play: Callable[[Ledger], Non
         play(left)
 
 
-def _other_builds(engine: Engine, ledger: Ledger, left: Ledger) -> None:
-    """Survivors again, under TSan where a test has threads, and from Python: what is built for these holds
-    no more than the survivors of `ledger`."""
-    held = frozenset(m.number for m in alive(ledger))
+def _build_others(engine: Engine, living: Ledger) -> None:
+    """For TSan, where a test has threads, and for Python: with no more than what still lives."""
+    held = frozenset(m.number for m in living)
+    together([partial(engine.mass, s, held) for s in _AGAIN if engine.concerns(s, distinct(living))])
+
+
+def _in_other_builds(engine: Engine, left: Ledger) -> None:
+    """Survivors again, side by side."""
     ledgers = {s: apart(left) for s in _AGAIN if engine.concerns(s, left)}
-    together([partial(_again, engine, s, held, own) for s, own in ledgers.items()])
+    together([partial(_again, engine, s, own) for s, own in ledgers.items()])
     for own in ledgers.values():
         for mutant, known in own.items():
             left[mutant].runs |= known.runs
 
 
-def _again(engine: Engine, sanitizer: Sanitizer, held: Collection[int], living: Ledger) -> None:
-    engine.mass(sanitizer, held)
-    engine.run(sanitizer, living, engine.by_promise, label=f"survivors {_AGAIN[sanitizer]}")
+def _again(engine: Engine, sanitizer: Sanitizer, living: Ledger) -> None:
+    label = f"survivors {_AGAIN[sanitizer]}"
+    engine.run(sanitizer, living, engine.by_promise, label=label)
 
 
 def apart(ledger: Ledger) -> Ledger:

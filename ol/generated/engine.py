@@ -1,8 +1,6 @@
 """From a module's mutants to what the tests notice of them: baseline, forced failure, mass run."""
 
 import hashlib
-import zlib
-from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -12,10 +10,11 @@ from threading import Lock
 
 from ol.build import disk_errors
 from ol.errors import ToolError
-from ol.generated.mass import RUN_SECONDS, Baseline, Job, Mass, play, rounds
+from ol.generated.mass import Baseline, Job, Mass, play, rounds
 from ol.generated.memory import Memory
 from ol.generated.model import Kill, Ledger, Mutant
 from ol.generated.reach import Reach, probe, watched
+from ol.generated.tally import Tally
 from ol.generated.units import Units
 from ol.judge import judge
 from ol.lane import Lane, Sources
@@ -35,34 +34,11 @@ _HOPE = {2: 1.0, 1: 0.5, 0: 0.05}
 """By what the probe build promises of a test."""
 
 
-@dataclass(kw_only=True)
-class Tally:
-    """What each test has killed so far, in all and on each line of a file. While little is known, different
-    mutants try different tests."""
-
-    ran: Counter[str] = field(default_factory=Counter)
-    killed: Counter[str] = field(default_factory=Counter)
-    near: Counter[tuple[str, str, int]] = field(default_factory=Counter)
-
-    def note(self, test: str, mutant: Mutant, *, killed: bool) -> None:
-        self.ran[test] += 1
-        self.killed[test] += killed
-        self.near[test, mutant.file, mutant.edit.line] += killed
-
-    def worth(self, test: str, number: int, seconds: float) -> float:
-        """Kills in a second of running, as far as is known."""
-        ran = self.ran[test]
-        rate = (self.killed[test] + 0.5) / (ran + 1)
-        luck = 1 - (zlib.crc32(f"{test} {number}".encode()) % 500) / 1000 if ran < _ENOUGH else 1.0
-        return rate * luck / (seconds + RUN_SECONDS)
-
-
 _DECIDING = (
     *("generated/mass.py", "generated/reach.py"),
     *("schemata/probe.py", "schemata/steps.py", "operators/change.py", "operators/asked.py"),
 )
 """Sources that decide of a kill, or of the reason why there was none."""
-_ENOUGH = 8
 
 
 @dataclass(kw_only=True)
@@ -81,6 +57,8 @@ class Engine:
     tally: Tally = field(default_factory=Tally)
     _masses: dict[Sanitizer, Mass] = field(default_factory=dict)
     _noting: Lock = field(default_factory=Lock)
+    _noticing: dict[int, list[TestEntry]] = field(default_factory=dict)
+    """The tests that may notice a mutant, by its number."""
 
     def tests(self, sanitizer: Sanitizer) -> list[TestEntry]:
         return [t for t in self.bed.module.tests if sanitizer in sanitizers_of(t)]
@@ -127,8 +105,12 @@ class Engine:
         probe build and this one are made side by side."""
         if sanitizer not in self._masses:
             self.progress(f"{self.bed.module.id}: building the mutants ({sanitizer})", 0, 1)
+            folder = self.folder / sanitizer
+            with disk_errors(self.bed.builder.cache):
+                folder.mkdir()
             made = Mass(
                 name="" if sanitizer is Sanitizer.ASAN else sanitizer,
+                folder=folder,
                 lane=self._lane(sanitizer),
                 unit=self.units.build(sanitizer, held),
                 sanitizer=sanitizer,
@@ -137,12 +119,10 @@ class Engine:
                 statuses=self.bed.builder.course.entry.statuses,
                 steps=lambda test: self.reach.steps(test) if sanitizer is Sanitizer.ASAN else None,
             )
-            baseline = measured(made, self.tests(sanitizer), self.bed.module.id)
-            folder = self.folder / (made.name or "asan")
-            with disk_errors(self.bed.builder.cache):
-                folder.mkdir()
-                made.learn(self.tests(sanitizer), baseline, folder)
             self._masses[sanitizer] = made
+            baseline = measured(made, self.tests(sanitizer), self.bed.module.id)
+            with disk_errors(self.bed.builder.cache):
+                made.learn(self.tests(sanitizer), baseline)
         return self._masses[sanitizer]
 
     def prove_the_switch(self) -> tuple[str, ...]:
@@ -157,7 +137,11 @@ class Engine:
             elif self.reach.tables:
                 never.append(forced.edit.function)
         survived: list[Job] = []
-        play(mass, jobs, lambda pairs: survived.extend(job for job, kill in pairs if not kill))
+
+        def note(pairs: Sequence[tuple[Job, Kill | None]]) -> None:
+            survived.extend(job for job, kill in pairs if not kill)
+
+        play(mass, jobs, note, stops=True)
         if survived or (not jobs and self.reach.tables):
             names = ", ".join(j.mutant.edit.function for j in survived) or "every function"
             raise ToolError(
@@ -208,15 +192,18 @@ class Engine:
         most for their time."""
         times = self.mass(Sanitizer.ASAN).baseline
         hinted = self.hints.get(mutant.key)
+        number, line = mutant.number, mutant.edit.line
 
         def rank(test: TestEntry) -> tuple[bool, int, float]:
             known = times.get(test.id)
-            worth = self.tally.worth(test.id, mutant.number, known.seconds if known else 1.0)
-            near = self.tally.near[test.id, mutant.file, mutant.edit.line]
-            return test.id != hinted, -near, -worth * _HOPE[self.reach.promise(test, mutant.number)]
+            worth = self.tally.worth(test.id, number, known.seconds if known else 1.0)
+            near = self.tally.near[test.id, mutant.file, line]
+            return test.id != hinted, -near, -worth * _HOPE[self.reach.promise(test, number)]
 
-        tests = [t for t in self.bed.module.tests if self.reach.may_notice(t, mutant)]
-        return sorted(tests, key=rank)
+        if number not in self._noticing:
+            tests = self.bed.module.tests
+            self._noticing[number] = [t for t in tests if self.reach.may_notice(t, mutant)]
+        return sorted(self._noticing[number], key=rank)
 
 
 def measured(mass: Mass, tests: Sequence[TestEntry], module: str) -> dict[str, Baseline]:
@@ -224,10 +211,10 @@ def measured(mass: Mass, tests: Sequence[TestEntry], module: str) -> dict[str, B
     first = [(ITSELF, t) for t in tests]
     orders = (first, first[::-1])
     if mass.sanitizer is Sanitizer.NONE:  # to start Python twice takes longer than most tests
-        both = mass.frames([run for order in orders for run in order])
+        both = mass.frames([run for order in orders for run in order], stops=True)
         found = [both[: len(first)], both[len(first) :]]
     else:
-        found = together([partial(mass.frames, order) for order in orders])
+        found = together([partial(mass.frames, order, stops=True) for order in orders])
     runs = [
         {t.id: frame for (_, t), frame in zip(order, frames, strict=True)}
         for order, frames in zip(orders, found, strict=True)

@@ -62,10 +62,15 @@ class Mass:
     statuses: tuple[str, ...]
     steps: Callable[[TestEntry], int | None]
     """The unit's own steps in a test, where they are known."""
+    folder: Path
+    """For the baseline: what the unit itself wrote in each test."""
     baseline: dict[str, Baseline] = field(default_factory=dict)
     runs: int = 0
-    _against: dict[bool, Lane] = field(default_factory=dict)
-    """With supervisors that know the baseline, by whether a mutant stops at its first kill."""
+    _kept: dict[bool, Lane] = field(default_factory=dict)
+    """By whether a mutant stops at its first kill."""
+
+    def __post_init__(self) -> None:
+        self._kept = {stops: self.lane.against(self.folder, stops=stops).kept() for stops in (False, True)}
 
     def expected(self, test: TestEntry) -> float:
         """Seconds of a run."""
@@ -80,16 +85,15 @@ class Mass:
     def run_key(self, test: TestEntry) -> str:
         return f"{test.id} {self.name}".rstrip()
 
-    def learn(self, tests: Sequence[TestEntry], baseline: dict[str, Baseline], folder: Path) -> None:
-        """Takes what the unit itself does in each test, which `folder` then holds as files."""
+    def learn(self, tests: Sequence[TestEntry], baseline: dict[str, Baseline]) -> None:
+        """Takes what the unit itself does in each test."""
         self.baseline = baseline
         for test in tests:
-            (folder / test.name).write_bytes(baseline[test.id].stream)
-        self._against = {stops: self.lane.against(folder, stops=stops).kept() for stops in (False, True)}
+            (self.folder / test.name).write_bytes(baseline[test.id].stream)
 
     def close(self) -> None:
-        """Ends the supervisors that are kept."""
-        for lane in self._against.values():
+        """Ends the supervisors that are kept; the next call starts others."""
+        for lane in self._kept.values():
             lane.close()
 
     def frames(
@@ -109,7 +113,7 @@ class Mass:
             )
             for n, t in runs
         ]
-        got = self._against.get(stops, self.lane).run(trials, self.seed)
+        got = self._kept[stops].run(trials, self.seed)
         self.runs += sum(f.ending is not Ending.NOT_RUN for f in got)
         return got
 

@@ -3,7 +3,7 @@ and all that they were run with, whatever other mutants shared the object."""
 
 import hashlib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import msgspec
 
@@ -20,8 +20,14 @@ class Memory:
     context: str
     module: str
     texts: Mapping[str, str]
+    _keys: dict[Mutant, str] = field(default_factory=dict)
 
     def key(self, mutant: Mutant) -> str:
+        if mutant not in self._keys:
+            self._keys[mutant] = self._key(mutant)
+        return self._keys[mutant]
+
+    def _key(self, mutant: Mutant) -> str:
         digest = hashlib.blake2b(digest_size=20)
         for path, text in self.texts.items():
             shown = apply_edit(text, mutant.edit) if path == mutant.file else text

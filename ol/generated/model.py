@@ -127,6 +127,9 @@ class Timing:
     generating: float = 0.0
     building: float = 0.0
     running: float = 0.0
+    """All mutants under ASan and UBSan."""
+    again: float = 0.0
+    """Survivors under TSan and from Python."""
     explaining: float = 0.0
     measured: int = 0
     runs: int = 0

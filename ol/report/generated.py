@@ -34,7 +34,8 @@ def _summary(report: GeneratedReport) -> Iterator[str]:
         rate = timing.measured / timing.running if timing.running else 0.0
         yield (
             f"{timing.measured} measured now in {timing.runs} runs: built in {timing.building:.1f} s, "
-            f"run in {timing.running:.1f} s ({rate:.0f} mutants a second); the rest was remembered"
+            f"run in {timing.running:.1f} s ({rate:.0f} mutants a second), "
+            f"survivors again in other builds in {timing.again:.1f} s; the rest was remembered"
         )
     for name in report.never_called:
         yield f"no test calls {name}"

@@ -86,8 +86,10 @@ def lanes_alone(bed: Testbed, folder: Path) -> list[tuple[Mass, list[TestEntry]]
     found = []
     for sanitizer in (s for s in Sanitizer if s in bed.units):
         tests = [t for t in bed.module.tests if sanitizer in sanitizers_of(t)]
+        (folder / sanitizer).mkdir()
         mass = Mass(
             name=f"alone {sanitizer}",
+            folder=folder / sanitizer,
             lane=bed.units[sanitizer].careful(),
             unit=bed.builder.unit(bed.builder.reference_sources(bed.module), sanitizer),
             sanitizer=sanitizer,
@@ -96,8 +98,7 @@ def lanes_alone(bed: Testbed, folder: Path) -> list[tuple[Mass, list[TestEntry]]
             statuses=bed.builder.course.entry.statuses,
             steps=lambda test: None,
         )
-        (folder / sanitizer).mkdir()
-        mass.learn(tests, measured(mass, tests, bed.module.id), folder / sanitizer)
+        mass.learn(tests, measured(mass, tests, bed.module.id))
         found.append((mass, tests))
     return found
 
@@ -125,6 +126,7 @@ def one_by_one(bed: Testbed, folder: Path, results: list[MutantResult]) -> int:
             if not failed:
                 mass.unit = build_unit(bed.builder, text, mass.sanitizer)
                 failed = is_killed(mass, result.mutant, tests)
+                mass.close()
         if failed != (result.state is State.KILLED):
             other += 1
             words = "killed" if failed else "alive"
@@ -179,7 +181,8 @@ def measure(builder: Builder, entry: Module, samples: int, rounds: int, mutate: 
         bed.wanted(entry.tests)
         return store, bed
 
-    whole, quarter, again, alone, running, other = [], [], [], [], 0.0, 0
+    whole, quarter, again, alone, other = [], [], [], [], 0
+    running = survivors = 0.0
     for k in range(rounds):
         store, bed = asked(f"{k}")
         report, spent = timed(partial(audited, builder, store, entry))
@@ -187,6 +190,7 @@ def measure(builder: Builder, entry: Module, samples: int, rounds: int, mutate: 
         quarter.append(timed(partial(audited, builder, asked(f"{k} quarter")[0], entry, "1/4"))[1])
         again.append(timed(partial(audited, builder, store, entry))[1])
         running += report.timing.running
+        survivors += report.timing.again
         viable = [m for m in report.mutants if m.state is not State.UNVIABLE]
         sample = viable[:: max(1, len(viable) // samples)][:samples]
         folder = builder.cache / f"baseline {k}"
@@ -213,6 +217,7 @@ def measure(builder: Builder, entry: Module, samples: int, rounds: int, mutate: 
         f"{all_alone.cpu * scale / one.cpu:.1f}",
     )
     row("mutants a second once built", f"{n * rounds / running:.1f}")
+    row("  with survivors in other builds", f"{n * rounds / (running + survivors):.1f}")
     row(
         "a whole to a quarter", f"{one.wall / mean(quarter).wall:.2f}", f"{one.cpu / mean(quarter).cpu:.2f}"
     )
