@@ -145,9 +145,8 @@ def _run(engine: Engine, ledger: Ledger, clock: _Clock, *, matrix: bool) -> None
         engine.run(Sanitizer.ASAN, one_of_each_line(alive(open_ones)), engine.by_promise)
     engine.run(Sanitizer.ASAN, open_ones, engine.by_promise, every=matrix)
     clock.lap("running")
-    compare(engine, alive(open_ones))
-    clock.lap("explaining")
-    _build_others(engine, alive(open_ones))
+    living = alive(open_ones)
+    together([partial(compare, engine, living), partial(_build_others, engine, living)])
     clock.lap("building")
     _until_one_of_each_code_is_left(open_ones, partial(_in_other_builds, engine))
     clock.lap("again")
@@ -167,7 +166,7 @@ def _until_one_of_each_code_is_left(ledger: Ledger, play: Callable[[Ledger], Non
 def _build_others(engine: Engine, living: Ledger) -> None:
     """For TSan, where a test has threads, and for Python: with no more than what still lives."""
     held = frozenset(m.number for m in living)
-    together([partial(engine.mass, s, held) for s in _AGAIN if engine.concerns(s, distinct(living))])
+    together([partial(engine.mass, s, held) for s in _AGAIN if engine.concerns(s, living)])
 
 
 def _in_other_builds(engine: Engine, left: Ledger) -> None:
