@@ -194,12 +194,7 @@ def _converse(child: Child, stdin: bytes, out: Kept, err: Kept, deadline: float)
 
 
 def _feed(ready: selectors.BaseSelector, pipe: IO[bytes], pending: memoryview) -> memoryview:
-    try:
-        pending = pending[os.write(pipe.fileno(), pending[:65536]) :] if pending else pending
-    except BlockingIOError:
-        return pending
-    except BrokenPipeError:
-        pending = pending[:0]
+    pending = written(pipe.fileno(), pending)
     if not pending:
         ready.unregister(pipe)
         pipe.close()
@@ -208,9 +203,25 @@ def _feed(ready: selectors.BaseSelector, pipe: IO[bytes], pending: memoryview) -
 
 def _drain(fd: int, kept: Kept) -> bool:
     """Reads what is there; False at the end of the file."""
+    data = received(fd)
+    if data:
+        kept.add(data)
+    return data is None or bool(data)
+
+
+def written(fd: int, pending: memoryview) -> memoryview:
+    """What is left of `pending` after as much as a pipe takes now; nothing where nobody reads any more."""
     try:
-        data = os.read(fd, 1 << 18)
+        return pending[os.write(fd, pending[:65536]) :] if pending else pending
     except BlockingIOError:
-        return True
-    kept.add(data)
-    return bool(data)
+        return pending
+    except BrokenPipeError:
+        return pending[:0]
+
+
+def received(fd: int) -> bytes | None:
+    """What a pipe holds now, None where that is nothing, and no bytes at its end."""
+    try:
+        return os.read(fd, 1 << 18)
+    except BlockingIOError:
+        return None

@@ -70,10 +70,10 @@ class PyRunner:
 
     def run(self, requests: Sequence[Request]) -> list[Frame]:
         """One frame for each request, in their order."""
-        got, done = self._exchange(requests)
+        got, done = exchange(self.ready(requests), requests)
         if got is None:
             self._must_start(done)
-            return one_by_one(lambda q: self._exchange([q])[0], requests)
+            return one_by_one(lambda q: exchange(self.ready([q]), [q])[0], requests)
         return got
 
     def _must_start(self, done: process.Finished) -> None:
@@ -87,10 +87,6 @@ class PyRunner:
             timeout=START_SECONDS,
         ).code:
             raise self._cannot_start(done)
-
-    def _exchange(self, requests: Sequence[Request]) -> tuple[list[Frame] | None, process.Finished]:
-        with self.ready(requests) as call:
-            return exchange(call, requests)
 
     @contextmanager
     def ready(self, requests: Sequence[Request]) -> Iterator[Call]:
@@ -109,7 +105,7 @@ class PyRunner:
             supervisor = place.at(self.testkit / "pysupervisor.py")
             argv = [sys.executable, "-I", supervisor, place.at(suite), str(place.logs / "log")]
             argv += [place.at(self.fixtures)] if self.fixtures else []
-            yield Call(place=place, argv=argv, env=environment() | dict(self.variables))
+            yield Call(place=place, argv=place.command(argv), env=environment() | dict(self.variables))
 
     def _shown(self) -> Path:
         """The suite as this role may read it: to the unit's, a copy without the parts of the oracle."""

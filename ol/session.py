@@ -10,31 +10,23 @@ import struct
 import threading
 import time
 from collections.abc import Sequence
-from contextlib import AbstractContextManager, ExitStack
-from typing import Protocol
+from contextlib import ExitStack
 
 from ol import process, slots
+from ol.pysuite import PyRunner
 from ol.stream import Frame, frames
-from ol.suite import RSS_MB, Call, Request, line_of, patience
+from ol.suite import RSS_MB, Request, Runner, line_of, patience
 
 _LENGTH = struct.Struct("<I")
 _NEW_CALL = b"\n"
 """Ends what a supervisor knows of the requests before: which of them were late, or need no more tests."""
 
 
-class Starts(Protocol):
-    """What can start a supervisor, and can do without one that is kept."""
-
-    def ready(self, requests: Sequence[Request]) -> AbstractContextManager[Call]: ...
-
-    def run(self, requests: Sequence[Request]) -> list[Frame]: ...
-
-
 class Session:
     """One supervisor, started by the first call, and by the next one after a call that it did not survive.
     For one thread at a time."""
 
-    def __init__(self, runner: Starts):
+    def __init__(self, runner: Runner | PyRunner):
         self._runner = runner
         self._child: process.Child | None = None
         self._held = ExitStack()
@@ -62,14 +54,14 @@ class Session:
     def _start(self, requests: Sequence[Request]) -> process.Child:
         call = self._held.enter_context(self._runner.ready(requests))
         group = self._held.enter_context(call.place.sandbox.group(RSS_MB))
-        argv = group.command(call.place.command(call.argv))
+        argv = group.command(call.argv)
         return self._held.enter_context(process.started(argv, cwd=call.place.cwd, env=call.env))
 
 
 class Pool:
     """As many sessions of one runner as there are calls at a time."""
 
-    def __init__(self, runner: Starts):
+    def __init__(self, runner: Runner | PyRunner):
         self._runner = runner
         self._idle: list[Session] = []
         self._lock = threading.Lock()
@@ -105,23 +97,13 @@ def answered(child: process.Child, question: bytes, count: int, deadline: float)
                 return None
             for key, _ in ready.select(0.1):
                 if key.fileobj is child.stdin:
-                    pending = _fed(key.fd, pending)
+                    pending = process.written(key.fd, pending)
                     if not pending:
                         ready.unregister(child.stdin)
-                elif not (data := os.read(key.fd, 1 << 18)):
+                elif (data := process.received(key.fd)) == b"":
                     return None
                 elif key.fileobj is child.stdout:
-                    got += data
+                    got += data or b""
             while len(got) >= at + 4 and len(got) >= (end := at + 4 + _LENGTH.unpack_from(got, at)[0]):
                 count, at = count - 1, end
     return bytes(got)
-
-
-def _fed(fd: int, pending: memoryview) -> memoryview:
-    """What is left to be written; nothing where nobody reads any more."""
-    try:
-        return pending[os.write(fd, pending[:65536]) :]
-    except BlockingIOError:
-        return pending
-    except BrokenPipeError:
-        return pending[:0]

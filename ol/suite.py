@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -98,10 +98,10 @@ class Runner:
 
     def run(self, requests: Sequence[Request]) -> list[Frame]:
         """One frame for each request, in their order."""
-        got, done = self._exchange(requests)
+        got, done = exchange(self.ready(requests), requests)
         if got is None:
             self._must_start(done)
-            return one_by_one(lambda q: self._exchange([q])[0], requests)
+            return one_by_one(lambda q: exchange(self.ready([q]), [q])[0], requests)
         return got
 
     def _must_start(self, done: process.Finished) -> None:
@@ -113,10 +113,6 @@ class Runner:
         except ToolError:
             raise self._cannot_start(done) from None
 
-    def _exchange(self, requests: Sequence[Request]) -> tuple[list[Frame] | None, process.Finished]:
-        with self.ready(requests) as call:
-            return exchange(call, requests)
-
     @contextmanager
     def ready(self, requests: Sequence[Request]) -> Iterator[Call]:
         """What starts a supervisor that can answer `requests`."""
@@ -126,7 +122,7 @@ class Runner:
             argv = [*self.toolchain.launch, place.at(self.supervisor.path), *self._manner(place)]
             argv += [place.at(self.suite.path), str(place.logs / "log")]
             argv += [place.at(self.fixtures)] if self.fixtures else []
-            yield Call(place=place, argv=argv, env=self._environment(place.logs))
+            yield Call(place=place, argv=place.command(argv), env=self._environment(place.logs))
 
     def _manner(self, place: Place) -> list[str]:
         alone = self.sandbox.kind is Kind.BUBBLEWRAP
@@ -180,12 +176,14 @@ def patience(requests: Sequence[Request]) -> float:
     return START_SECONDS + sum(3 * q.seconds + 2 for q in requests)
 
 
-def exchange(call: Call, requests: Sequence[Request]) -> tuple[list[Frame] | None, process.Finished]:
+def exchange(
+    ready: AbstractContextManager[Call], requests: Sequence[Request]
+) -> tuple[list[Frame] | None, process.Finished]:
     """Gives a supervisor its requests and takes one frame for each, in their order; None where it did
     not answer them all."""
-    with call.place.sandbox.group(RSS_MB) as group:
+    with ready as call, call.place.sandbox.group(RSS_MB) as group:
         done = process.run(
-            group.command(call.place.command(call.argv)),
+            group.command(call.argv),
             cwd=call.place.cwd,
             env=call.env,
             stdin="".join(line_of(n, q) for n, q in enumerate(requests)).encode(),

@@ -119,7 +119,7 @@ class Engine:
                 statuses=self.bed.builder.course.entry.statuses,
                 steps=lambda test: self.reach.steps(test) if sanitizer is Sanitizer.ASAN else None,
             )
-            self._masses[sanitizer] = made
+            self._masses[sanitizer] = made  # to be closed, whatever comes of the baseline
             baseline = measured(made, self.tests(sanitizer), self.bed.module.id)
             with disk_errors(self.bed.builder.cache):
                 made.learn(self.tests(sanitizer), baseline)
@@ -207,7 +207,8 @@ class Engine:
 
 
 def measured(mass: Mass, tests: Sequence[TestEntry], module: str) -> dict[str, Baseline]:
-    """The unit itself, in another order the second time. Raises ToolError where it does not pass."""
+    """The unit itself, in another order the second time, by the supervisors of the mutants that stop: it is
+    none of them. Raises ToolError where it does not pass."""
     first = [(ITSELF, t) for t in tests]
     orders = (first, first[::-1])
     if mass.sanitizer is Sanitizer.NONE:  # to start Python twice takes longer than most tests
