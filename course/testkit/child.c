@@ -11,9 +11,6 @@
 
 #include "supervisor.h"
 
-/* To the libraries, which then call it instead of their own. */
-#define SHOWN __attribute__((visibility("default")))
-
 /* Present in a build with a sanitizer that has a heap of its own. */
 extern size_t __sanitizer_get_current_allocated_bytes(void) __attribute__((weak));
 

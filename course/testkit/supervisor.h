@@ -9,6 +9,9 @@
 
 #include "ol_suite.h"
 
+/* To the libraries, which then call it instead of their own. */
+#define SHOWN __attribute__((visibility("default")))
+
 enum { MAX_OBJECTS = 32 };
 
 /* Ends a mutant that has taken all its steps. */

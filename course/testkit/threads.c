@@ -55,8 +55,7 @@ int clear_places(void) {
 
 /* The program comes first in every look-up, so a unit's pthread_create is this one. Before the first there is
  * one thread, which may count what the places take. */
-__attribute__((visibility("default"))) int pthread_create(pthread_t *thread, const pthread_attr_t *attr,
-                                                          void *(*start)(void *), void *arg) {
+SHOWN int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*start)(void *), void *arg) {
     if (to_warm) {
         const size_t before = held_bytes();
         to_warm = 0, were_warmed = 1;

@@ -174,15 +174,18 @@ static int over_limit(const struct request *q, struct outcome *o, uint64_t start
     return 0;
 }
 
-static size_t taken(const struct capture *c) { return c->n + c->dropped; }
+static size_t heard(const struct outcome *o) {
+    return o->stream.n + o->out.n + o->out.dropped + o->err.n + o->err.dropped;
+}
 
 /* A child that writes little is left alone till it ends or the time for a look has come: to be woken for each of
  * its words takes a part of most tests' time. Returns what read_ready does. */
 static int hear(struct outcome *o, int ends, int *much) {
-    const size_t before = taken(&o->stream) + taken(&o->out) + taken(&o->err);
-    if (ends >= 0 && !*much) poll(&(struct pollfd){.fd = ends, .events = POLLIN}, 1, TICK_MS);
-    int open = read_ready(o, ends, ends >= 0 && !*much ? 0 : TICK_MS);
-    *much = taken(&o->stream) + taken(&o->out) + taken(&o->err) - before >= MUCH;
+    const size_t before = heard(o);
+    const int till_it_ends = ends >= 0 && !*much;
+    if (till_it_ends) poll(&(struct pollfd){.fd = ends, .events = POLLIN}, 1, TICK_MS);
+    int open = read_ready(o, ends, till_it_ends ? 0 : TICK_MS);
+    *much = heard(o) - before >= MUCH;
     return open;
 }
 
