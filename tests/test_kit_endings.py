@@ -303,6 +303,21 @@ def test_what_is_kept_of_threads_is_no_leak_and_hides_none(
     assert 2 * min(frame.wall for frame in fine) < min(frame.wall for frame in leaking)
 
 
+def test_a_leak_is_found_where_no_thread_can_be_made_any_more(
+    c_world: Callable[[str, str], CWorld], compiler: str
+) -> None:
+    """Some are made after a test that leaves something, so that the C library gives back what it keeps."""
+    suite = """
+        void unit_threads(int leaves);
+        OL_TEST(leaks) { OL_UNIT { unit_threads(1); ol_threads_fail_at(2); } }
+    """
+    world = c_world(compiler, suite)
+    request = Request(test="leaks", units=(world.unit(THREADED),), seconds=5)
+    (frame,) = replace(world.runner(leaks=True), warm=True).run([request])
+    assert frame.ending is Ending.EXITED
+    assert b"detected memory leaks" in frame.report
+
+
 def test_a_leak_is_found_in_a_careful_run_alone(trap: CWorld, unit: Built) -> None:
     assert trap.failures(["leaks"], unit) == {"leaks": ()}
     (failure,) = trap.failures(["leaks", "honest"], unit, leaks=True)["leaks"]
